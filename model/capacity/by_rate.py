@@ -6,10 +6,10 @@ Nothing says how the work of a transaction changes with the load: it is less sur
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from model.capacity.adjustments import Factor, scaled
 from model.capacity.answer import Answer, Output
@@ -18,6 +18,7 @@ from model.capacity.by_law import making, users_of
 from model.capacity.conditions.definitions import OVER_INTERVAL
 from model.capacity.conditions.names import POPULATIONS
 from model.capacity.conditions.tables import POINT, RATES, is_work, kind_of
+from model.capacity.derived import derived
 from model.capacity.questions import CHANGES, GROWTH, NUMBERS, QuestionError, growth, positive, said
 
 if TYPE_CHECKING:
@@ -86,28 +87,48 @@ def beside_network(
         found = by_condition(bundle, system, rest)
     except QuestionError:
         return (), (), []
-    known = {RATE, *at, *(output.metric for output in answered)}
-    more = tuple(output for output in found.outputs if output.metric not in known)
+    known = frozenset((RATE, *at, *(output.metric for output in answered)))
     if rest.keys() == at.keys():
+        more = tuple(output for output in found.outputs if output.metric not in known)
         return more, (), _behind(found, more)
     rate = _rate_of(at, answered)
     if rate is None:
         return (), (), []
-    growing = _growing(found, RATE, rate)
-    moved: list[Output] = []
-    still: dict[str, None] = {}
-    for output in more:
-        if POINT in output.condition.split("="):
+    positive(f"at.{RATE}", rate)
+    # What is known whatever the load is the same answer each time.
+    part = {} if rest else bundle["conditions"]
+    beside = derived(part, ("beside", system, known), lambda: _beside(found, known))
+    growing = {measured: with_rate(rate / measured) for _, measured in beside.figures if measured is not None}
+    moved = tuple(
+        output if measured is None else _at_load(output, growing[measured]) for output, measured in beside.figures
+    )
+    return moved, beside.notes, beside.behind
+
+
+class _Beside(NamedTuple):
+    """Figures that a network has not, each with the rate it was measured at if it goes with that; what to say of those
+    that stay; and what all rest on, without what was measured, which was so at another load."""
+
+    figures: tuple[tuple[Output, float | None], ...]
+    notes: tuple[str, ...]
+    behind: list[dict[str, Any]]
+
+
+def _beside(found: Answer, known: Collection[str]) -> _Beside:
+    """The figures of an answer by condition laws that can be said at another load, but for `known` metrics."""
+    measured = _measured(found, RATE)
+    figures: list[tuple[Output, float | None]] = []
+    for output in found.outputs:
+        if output.metric in known or POINT in output.condition.split("="):
             continue
         if kind_of(output.metric, output.unit) in STAYING:
-            moved.append(output)
-            still[output.metric] = None
-        elif goes_with_rate(output.metric, output.unit):
-            by = growing(output.condition)
-            moved += [_at_load(output, by)] if by is not None else []
-    # What was measured was so at another load.
-    behind = [{key: said for key, said in one.items() if key != "measured"} for one in _behind(found, moved)]
-    return tuple(moved), _unchanged(sorted(still)), behind
+            figures.append((output, None))
+        elif goes_with_rate(output.metric, output.unit) and (rate := measured(output.condition)) is not None:
+            figures.append((output, rate))
+    behind = _behind(found, [output for output, _ in figures])
+    still = sorted({output.metric for output, rate in figures if rate is None})
+    without = [{key: said for key, said in one.items() if key != "measured"} for one in behind]
+    return _Beside(tuple(figures), _unchanged(still), without)
 
 
 def _behind(found: Answer, outputs: Sequence[Output]) -> list[dict[str, Any]]:
@@ -163,6 +184,17 @@ def _growing(found: Answer, key: str, value: Any) -> Callable[[str], Factor | No
         everywhere = with_rate(factor)
         return lambda condition: everywhere
     asked = positive(f"at.{key}", value, FULL_PCT if key == BUSY else math.inf)
+    measured = _measured(found, key)
+
+    def at_condition(condition: str) -> Factor | None:
+        here = measured(condition)
+        return None if here is None else with_rate(asked / here)
+
+    return at_condition
+
+
+def _measured(found: Answer, key: str) -> Callable[[str], float | None]:
+    """The rate, or the busy, that was measured at the condition of a figure; None where that is not one."""
     known = [
         (set(other.condition.split("; ")), other.value)
         for other in found.outputs
@@ -170,10 +202,10 @@ def _growing(found: Answer, key: str, value: Any) -> Callable[[str], Factor | No
     ]
 
     @cache
-    def at_condition(condition: str) -> Factor | None:
+    def at_condition(condition: str) -> float | None:
         own = set(condition.split("; "))
         here = [value for part, value in known if part <= own] or [value for _, value in known]
-        return with_rate(asked / here[0]) if len(set(here)) == 1 else None
+        return here[0] if len(set(here)) == 1 else None
 
     return at_condition
 

@@ -199,7 +199,7 @@ class System:
         if ZIIP_WORK not in self.laws and not self.ziips:
             return None, None
         own = (used.on_ziips[n] for n in used.on_ziips if self.laws[n].part and self.laws[n].driver in self.streams)
-        work = np.stack([used.ziip_work, sum(own, np.zeros(used.busy.shape))])
+        work = np.array([used.ziip_work, sum(own, np.zeros(used.busy.shape))])
         waited = self.waited_for_cps(used.by_series, scenario)
         full, stretched, cores = self.ziip_pool.queue(work, waited, scenario)
         busy = None
@@ -212,7 +212,7 @@ class System:
         """Engines taken by the classes' own rates, (draws, loads), zIIP work at its cost; that of CPs comes after."""
         if self.of_rates is None:
             return {}
-        drivers = np.stack([self.stream(scenario, self.laws[name].driver) for name in self.direct])
+        drivers = np.array([self.stream(scenario, self.laws[name].driver) for name in self.direct])
         used = dict(zip(self.direct, self.of_rates.usage(drivers), strict=True))
         dear = np.asarray(scenario.ziip_cost, float).reshape(-1, 1)
         return {name: value * dear if self._engine(name) == "ziip" else value for name, value in used.items()}
@@ -306,12 +306,12 @@ class System:
         level, longer, ahead, offered, pool = stretched[:, [index[self.level(one.series)] for one in self.responses]]
 
         def of_each(values: Iterable[Array]) -> Array:
-            return np.array(list(values)).reshape(-1, *busy.shape)
+            return _stacked(busy.shape, *values)
 
         def used_by(series: Sequence[str]) -> Array:
             return sum((usage[name] for name in series), np.zeros(busy.shape))
 
-        rate = of_each(np.broadcast_to(self.stream(scenario, one.stream), busy.shape) for one in self.responses)
+        rate = of_each(self.stream(scenario, one.stream) for one in self.responses)
         rate = np.maximum(rate, 1e-12)
         used = of_each(used_by(one.series) for one in self.responses)
         service = 1e3 * used / rate
@@ -402,7 +402,7 @@ class System:
         usage = self.done(scenario, usage, busy, whole)
         levels = sorted({law.level for law in self.laws.values() if law.engine == "cp"})
         here = [[n for n in self.capacity if n in usage and self.laws[n].level == level] for level in levels]
-        own = np.stack([sum((usage[n] for n in names), np.zeros(busy.shape)) for names in here])
+        own = _stacked(busy.shape, *(sum((usage[n] for n in names), np.zeros(busy.shape)) for names in here))
         until = np.cumsum(own, axis=0)
         above = until - own
         places = {level: i for i, level in enumerate(levels)}
@@ -410,11 +410,10 @@ class System:
             in_line = queues.shortened(queues.stretch_in_line(own, whole, above, busy), left)
             return places, _stacked(own.shape, in_line, 0.0, np.nan, busy, whole)
         pool = np.minimum(whole, self._pool(scenario, until))
-        fading = np.stack(
-            [np.broadcast_to(self._fading(users, usage, names, own[i]), busy.shape) for i, names in enumerate(here)]
-        )
+        fading = _stacked(busy.shape, *(self._fading(users, usage, names, own[i]) for i, names in enumerate(here)))
         short, longer = queues.by_importance(own, pool, above, fading)
-        ahead = np.stack([1e3 * self._mean_size(scenario, usage, level, above[i]) for i, level in enumerate(levels)])
+        sizes = (self._mean_size(scenario, usage, level, above[i]) for i, level in enumerate(levels))
+        ahead = 1e3 * _stacked(busy.shape, *sizes)
         ranked = self.priorities[:, None]
         in_draws_without = (together, 0.0, np.nan, busy, whole)
         return places, np.where(

@@ -213,7 +213,7 @@ def machine_asked(ready: System, state: State) -> Array | None:
 
 def _spread(rates: Array, state: State) -> Array:
     """Rates that may be the same for all draws, (draws, loads)."""
-    return np.broadcast_to(rates, state.busy.shape)
+    return rates if rates.shape == state.busy.shape else np.broadcast_to(rates, state.busy.shape)
 
 
 def _rate_of(ready: System, state: State, spec: Mapping[str, Any]) -> Array:
