@@ -12,13 +12,14 @@ import pyarrow as pa
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format word: the lengths it may have and the column types it becomes."""
+    """One format word: lengths it may have, column types it becomes, and the unit of its numbers if it has one."""
 
     name: str
     lengths: frozenset[int] | None
     arrow: Callable[[int], pa.DataType]
     duckdb: Callable[[int], str]
     meaning: str
+    unit: str = ""
 
     def accepts(self, length: int) -> bool:
         """True if a field of this format may have this length; a length of 0 means the rest of its entry."""
@@ -44,9 +45,11 @@ def _width(length: int) -> int:
     return next(width for width in (1, 2, 4, 8) if length <= width)
 
 
-def _constant(name: str, lengths: set[int] | None, arrow: pa.DataType, duckdb: str, meaning: str) -> Format:
+def _constant(
+    name: str, lengths: set[int] | None, arrow: pa.DataType, duckdb: str, meaning: str, unit: str = ""
+) -> Format:
     allowed = None if lengths is None else frozenset(lengths)
-    return Format(name, allowed, lambda _length: arrow, lambda _length: duckdb, meaning)
+    return Format(name, allowed, lambda _length: arrow, lambda _length: duckdb, meaning, unit)
 
 
 def _integer(name: str, lengths: set[int], table: dict[int, tuple[pa.DataType, str]], meaning: str) -> Format:
@@ -71,9 +74,23 @@ FORMATS: dict[str, Format] = {
         _constant("tod", {8}, pa.timestamp("us"), "TIMESTAMP", "Store clock, raw value kept beside; NULL when zero."),
         _constant("tod_upper", {4}, pa.timestamp("us"), "TIMESTAMP", "First half of a store clock, 1.05 s to a step."),
         _constant("stcke", {16}, pa.timestamp("us"), "TIMESTAMP", "Extended store clock, raw bytes kept beside."),
-        _constant("tod_duration", {8}, pa.uint64(), "UBIGINT", "Length of time in store clock units, 4,096 to the us."),
+        _constant(
+            "tod_duration",
+            {8},
+            pa.uint64(),
+            "UBIGINT",
+            "Length of time in store clock units, 4,096 to the us.",
+            "1/4096 us",
+        ),
         _constant("ip16", {16}, pa.binary(16), "BLOB", "IP address of 16 bytes; text in staging."),
-        _constant("tod_signed", {8}, pa.int64(), "BIGINT", "Signed time offset in store clock units, 4,096 to the us."),
+        _constant(
+            "tod_signed",
+            {8},
+            pa.int64(),
+            "BIGINT",
+            "Signed time offset in store clock units, 4,096 to the us.",
+            "1/4096 us",
+        ),
     )
 }
 

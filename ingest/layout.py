@@ -171,17 +171,19 @@ class Section:
     schema: pa.Schema = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Derive the Arrow schema of the decoded table."""
+        """Derive the Arrow schema of the decoded table, whose metadata say what its columns mean, and in which unit."""
         columns = [pa.field("record_seq", pa.uint32(), False), pa.field("section_seq", pa.uint32(), False)]
         if self.parent:
             columns.append(pa.field("parent_seq", pa.uint32(), False))
         if self.entries:
             columns.append(pa.field("entry_seq", pa.uint32(), False))
         for item in self.fields:
-            columns.append(pa.field(item.column, item.arrow))
+            said = {"name": item.name, "description": item.meaning, "unit": item.unit or item.form.unit}
+            metadata = {key: value for key, value in said.items() if value}
+            columns.append(pa.field(item.column, item.arrow, metadata=metadata))
             if item.raw:
-                columns.append(pa.field(item.raw[0], item.raw[1]))
-        object.__setattr__(self, "schema", pa.schema(columns))
+                columns.append(pa.field(*item.raw[:2], metadata={"description": f"{item.column} as recorded"}))
+        object.__setattr__(self, "schema", pa.schema(columns, metadata={"description": self.title}))
 
     @property
     def is_header(self) -> bool:

@@ -82,6 +82,13 @@ def test_one_table_goes_to_standard_output_in_any_form(decode, dump, tmp_path, f
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("d.smf.")] == []
 
 
+def test_columns_of_a_parquet_file_say_what_they_mean_and_in_which_unit(decode, dump):
+    _, out, _ = decode(dump, "--to", "parquet", "--table", "smf2_header")
+    said = pyarrow.parquet.read_schema(io.BytesIO(out)).field("smf2tme").metadata
+    assert (said[b"name"], said[b"unit"]) == (b"written_clock_us", b"1/100 s")
+    assert said[b"description"]
+
+
 def test_two_tables_of_a_binary_form_need_a_folder(decode, dump):
     code, out, said = decode(dump, "--to", "arrow", "--table", "smf2_header", "--table", "smf3_header")
     assert (code, out) == (Exit.USAGE, b"")
