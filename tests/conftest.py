@@ -1,6 +1,7 @@
 """Settings every test shares."""
 
 import gc
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,8 +30,16 @@ _QUICK_FOLDERS = ("ingest", "model")
 _LONGER_FOLDERS = ("ingest/warehouse", "model/network/simulator", "model/registry", "model/validation")
 #: Folders whose files take minutes. They begin, in this order, so that no process is left alone with one of them at
 #: the end, or waits for what another builds.
-_FIRST_FOLDERS = ("expectations", "pipelines", "marts")
+_FIRST_FOLDERS = ("expectations", "pipelines", "marts", "serve")
 _LAYOUTS = ("rmf_reassembly", "smf_header", "smf_30", "smf_70_1", "smf_72_3", "smf_74_1", "smf_110_1")
+#: A file system in memory, and how much of it has to be free: a database waits for a disk at every commit.
+_MEMORY, _FREE_BYTES = Path("/dev/shm"), 6 << 30
+
+
+def pytest_configure() -> None:
+    """Have tests write into memory where there is enough of it, unless the environment says where."""
+    if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _FREE_BYTES:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
