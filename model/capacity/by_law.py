@@ -43,30 +43,10 @@ def max_rate(
         text = f"max_response_ms: needed, as nothing else of {system} is known to limit its users"
         raise QuestionError("max_response_ms", None, text)
     target_s = positive("max_response_ms", max_response_ms) / 1000.0
-    most = BEYOND * users.most
-    found = []
-    for place in range(3):
-
-        def response_s(count: float, place: int = place) -> float:
-            return count / users.throughput(count)[place] - users.think_s
-
-        count = most_within(response_s, target_s, users.least, most)
-        found.append((count, users.throughput(count)[place] if count else 0.0))
-    (_, lo), (count, value), (_, hi) = found
+    (_, lo), (count, value), (_, hi) = (_users_within(users, target_s, place) for place in range(3))
     rate = {"value": value, "lo": min(lo, value), "hi": max(hi, value)}
     today = users.throughput(users.most)[1]
     growth = {name: 100.0 * (end / today - 1.0) for name, end in rate.items()}
-    notes = []
-    if count == 0.0:
-        notes.append(f"no rate keeps within the target: {said(users.least)} {users.key} wait longer")
-    else:
-        notes.append(
-            f"that is {int(count):,} {users.key}; growth is counted from {said(users.most)}, the most measured"
-        )
-    if users.think_s == 0.0:
-        notes.append("no think time is known: the whole cycle of thinking and waiting is held to the target")
-    if count == most:
-        notes.append(f"the response stays within the target up to {said(most)} {users.key}; more is not said")
     resource = f"response of {said(max_response_ms)} ms"
     return {
         "system": system,
@@ -77,9 +57,37 @@ def max_rate(
         "growth_pct": growth,
         "limits": [{"resource": resource, "etr_tps": rate, "growth_pct": growth, "probability": 1.0}],
         "interval_pct": INTERVAL_PCT,
-        "notes": notes,
+        "notes": _notes(users, count),
         "evidence": {"figures": [{"metric": "throughput", "table": users.table}], "data": bundle.get("data", {})},
     }
+
+
+def _users_within(users: Users, target_s: float, place: int) -> tuple[float, float]:
+    """The most users whose response keeps within a target, and the rate that they make: by the lower limit of their
+    throughput (0), its median (1) or the upper limit (2). 0 where none do.
+    """
+
+    def response_s(count: float) -> float:
+        return count / users.throughput(count)[place] - users.think_s
+
+    count = most_within(response_s, target_s, users.least, BEYOND * users.most)
+    return count, users.throughput(count)[place] if count else 0.0
+
+
+def _notes(users: Users, count: float) -> list[str]:
+    """What is to be said of the most users within a target."""
+    most, notes = BEYOND * users.most, []
+    if count == 0.0:
+        notes.append(f"no rate keeps within the target: {said(users.least)} {users.key} wait longer")
+    else:
+        notes.append(
+            f"that is {int(count):,} {users.key}; growth is counted from {said(users.most)}, the most measured"
+        )
+    if users.think_s == 0.0:
+        notes.append("no think time is known: the whole cycle of thinking and waiting is held to the target")
+    if count == most:
+        notes.append(f"the response stays within the target up to {said(most)} {users.key}; more is not said")
+    return notes
 
 
 def making(users: Users, key: str, rate: float) -> float:
