@@ -8,6 +8,7 @@ is nearly the whole cycle, whatever holds it up: engines, or a class limited to 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from statistics import NormalDist
 
 from model.capacity.conditions.names import CONCURRENT_USERS, MOST_RUNNING, REQUESTED_RATE, TRANSACTION, UNPACED
@@ -27,7 +28,8 @@ WAITING = (*SHAPES, LONGEST)
 """Figures of a response that is mostly waiting, where users do not wait between requests."""
 LONGEST_SD = 0.4
 SHORTEST_SD = 0.3
-"""The shortest response waits for nothing, however many users there are: some are first."""
+"""The shortest response waits for nothing, however many users there are: some are first. The driver's
+clock goes in steps: either of two times is known within half of one."""
 ONE = "1"
 
 
@@ -47,9 +49,9 @@ def response_growth(
     if number(paced.get(REQUESTED_RATE, "")) is None or paced.get(WORKLOAD) != unpaced.get(WORKLOAD):
         return None
     rates = [row.value for row in tables.rows if row.system == wanted.system and row.mart_metric == RATE]
-    if metric == SHORTEST:
-        return 0.0, SHORTEST_SD
     name, mean, own = wanted.level(TRANSACTION), _mean(table, donor), tables.value(donor)
+    if metric == SHORTEST and own is not None and own[0] > 0:
+        return 0.0, math.hypot(SHORTEST_SD, _step(table, wanted.metric) / math.sqrt(6.0) / own[0])
     theirs, ours = _counts(tables, donor.system), _counts(tables, wanted.system)
     if not rates or mean is None or own is None or name not in theirs or name not in ours:
         return None
@@ -78,6 +80,12 @@ def _shape_in_turn(metric: str, users: float) -> float:
     """
     scatter = 1.0 / math.sqrt(max(users, 1.0))
     return scatter if metric == SCATTER else 1.0 + NormalDist().inv_cdf(0.9) * scatter
+
+
+def _step(table: Table, metric: str) -> float:
+    """The smallest difference between two values of a metric, which is the step where it is measured in steps."""
+    values = sorted({value for cell, (value, _) in table.values.items() if cell.metric == metric})
+    return min((after - before for before, after in pairwise(values)), default=0.0)
 
 
 def _mean(table: Table, cell: Cell) -> float | None:

@@ -212,7 +212,7 @@ def test_points_of_any_system_are_rows_by_the_condition_of_their_run():
     assert found[0].value == pytest.approx(4.5, rel=0.01)
 
 
-def stressed(in_turn):
+def stressed(in_turn, shortest_s=(0.02, 0.02)):
     """A run of 100 users paced by 5 requests a second, one at the highest rate, and one of hours, of transactions A and
     B; of the stressed run, B one at a time where asked for, no times are known.
     """
@@ -226,9 +226,9 @@ def stressed(in_turn):
         facts["stress"]["tranclass_maxactive_B_C"] = "1"
     facts["hours"] = facts["paced"]
     rows.append(row("hours", "etr_tps", {}, 5.1, "tran/s", "results"))
-    for name in "AB":
+    for name, shortest in zip("AB", shortest_s, strict=True):
         rows += [row("paced", metric, {"tran": name}, 0.2, "s", "driver") for metric in ("avg_s", "p90_s")]
-        rows.append(row("paced", "min_s", {"tran": name}, 0.02, "s", "driver"))
+        rows.append(row("paced", "min_s", {"tran": name}, shortest, "s", "driver"))
         for run, window in (("paced", "steady"), ("hours", "whole")):
             rows.append(row(run, "avg_s", {"tran": name, "window": window}, 0.2, "s", "graph"))
     rows += [row(run, "read_mb_per_s", {}, mb, "MB/s", "link") for run, mb in (("paced", 0.5), ("hours", 0.52))]
@@ -246,6 +246,8 @@ def test_the_shortest_response_waits_for_nothing_however_many_users_there_are():
     found = values(predict(stressed(False), "stress", {"tran": "A"}))["min_s", ""]
     assert found.value == pytest.approx(0.02)
     assert 0.01 < found.lo < found.hi < 0.04
+    in_steps = values(predict(stressed(False, (0.02, 0.04)), "stress", {"tran": "A"}))["min_s", ""]
+    assert in_steps.lo < 0.01 < 0.02 < 0.04 < in_steps.hi
 
 
 def test_users_of_a_transaction_that_runs_one_at_a_time_wait_all_alike():
