@@ -182,7 +182,7 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
         return needed(state, ready).get(ready.numbers[spec["stream"]])
     if form == "limit_pct":
         used = state.limits.get(spec["station"])
-        return None if used is None else np.minimum(100.0 * used, 100.0)
+        return None if used is None else 100.0 * used
     table = state.response_ms if form == "response_ms" else state.p90_ms
     key = (spec["response"], spec["stream"])
     if key not in table:

@@ -132,6 +132,9 @@ def test_a_serial_resource_shows_as_a_limit_of_its_class():
     found = limited["systems"]["PRDA"]["limits"]
     assert [limit["members"] for limit in found] == [["LOW"]]
     assert predict(limited, "PRDA", {"growth_pct.LOW": 12}).bottleneck.resource == "limit LOW"
+    asked_too_much = predict(limited, "PRDA", {"growth_pct.LOW": 40})
+    asked = asked_too_much.output("utilization_pct", "station=LOW").value
+    assert asked == pytest.approx(asked_too_much.bottleneck.utilization_pct) and asked > 110
 
 
 @pytest.mark.parametrize("calm", [0.45, 0.92])
