@@ -42,6 +42,8 @@ UNLIKE, LIKE_LOADS = 0.1, 16
 MOST_PLACES, MOST_REGIONS = 512.0, 64
 # Parts of the shortest time inside that may pass without the limit, and numbers of places tried with each.
 OUTSIDE, FEWER = np.arange(0.1, 0.9, 0.1), 24
+# Turns in which waits are divided into those of classes and of intervals.
+WEIGHT_TURNS = 20
 # Candidates this much less likely than the best one, as twice a logarithm, are left out.
 UNLIKELY = 12.0
 
@@ -122,7 +124,7 @@ class Named:
 
     name: str
     members: Sequence[int]
-    weights: Sequence[float]
+    weights: Array
     candidates: Candidates
     chance: Array
     log_factor: Array
@@ -179,8 +181,7 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
         return None
     mean = waited[:, members].sum() / ended[members].sum()
     members = [c for c in members if waited[:, c].sum() >= SHARED * mean * ended[c]]
-    each = ended[members].sum()
-    weights = [float(waited[:, c].sum() / ended[c] / (waited[:, members].sum() / each)) for c in members]
+    weights = _weights(waited[:, members], h.ended[:, members])
     usable = [np.isfinite(engines[c][:, 0]) | (h.ended[:, c] == 0) for c in members]
     kept = (h.ended[:, members].sum(axis=1) > 0) & np.all(usable, axis=0)
     if kept.sum() < FEWEST_INTERVALS:
@@ -192,7 +193,7 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
     spent = np.nansum(h.response_ms[kept][:, members] * h.ended[kept][:, members], axis=1) / 1e3 - outside
     on_engines = sum(np.nan_to_num(engines[c][kept]) * h.ended[kept, c][:, None] for c in members) / count[:, None]
     used = np.nansum(h.cp_s[kept][:, members], axis=1)[:, None] / h.seconds[kept, None]
-    mixed = h.ended[kept][:, members] @ np.array(weights) / count
+    mixed = h.ended[kept][:, members] @ weights / count
     others = np.zeros(len(total)) if group is None else group.others(h.seconds)[kept]
     each_s = np.maximum(spent, 0.0) / count
     times = np.column_stack([total, each_s, on_engines[:, :2], used, on_engines[:, 2:], mixed, others])
@@ -205,6 +206,19 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
     # Requests of one class may take longer than those of another: as far as the mix of an interval shows it.
     off = np.average((group.busy_s[kept] / (each * count * mixed) - 1.0) ** 2, weights=count)
     return found and replace(found, hold_sd=math.hypot(HOLD_SD, math.sqrt(off)))
+
+
+def _weights(waited: Array, ended: Array) -> Array:
+    """(C',) how long each class waits beside the mean of all, of (I, C') seconds and transactions.
+
+    In each interval all wait as that interval has it: a class of busy hours has waited longer than one of the night and
+    waits no longer beside it.
+    """
+    found = np.ones(waited.shape[1])
+    for _ in range(WEIGHT_TURNS):
+        level = waited.sum(axis=1) / np.maximum(ended @ found, 1e-12)
+        found = waited.sum(axis=0) / np.maximum(level @ ended, 1e-12)
+    return np.asarray(found * ended.sum() / (ended @ found).sum())
 
 
 @dataclass(frozen=True)
@@ -239,7 +253,7 @@ class _Gathered:
 
 
 def _fitted(
-    limit: str, members: Sequence[int], weights: Sequence[float], seen: _Gathered, known: Candidates | None
+    limit: str, members: Sequence[int], weights: Array, seen: _Gathered, known: Candidates | None
 ) -> Named | None:
     tried = _candidates(seen.shared) if known is None else known
     wait = tried.wait(seen.shared) / 1e3

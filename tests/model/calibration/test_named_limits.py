@@ -309,3 +309,14 @@ def test_classes_that_are_never_usable_at_the_same_time_leave_a_limit_without_pl
     response = np.where(np.column_stack([early, ~early]), plain.response_ms, np.nan)
     found = entry(replace(plain, response_ms=response))["limits"]
     assert {"name": "MAXTASK", "members": ["HIGH", "LOW"]} in found
+
+
+def test_a_class_of_busy_hours_waits_no_longer_beside_one_of_the_night():
+    random = np.random.default_rng(4)
+    busy = np.linspace(0.0, 1.0, 200)
+    ended = np.column_stack([1000.0 * busy, 1000.0 * (1.0 - busy), np.full(200, 300.0)])
+    level = 0.01 + busy**4
+    waited = 0.25 * random.poisson(4.0 * ended * [1.0, 2.0, 0.5] * level[:, None])
+    found = named_limits._weights(waited, ended)
+    assert found / found[0] == pytest.approx([1.0, 2.0, 0.5], rel=0.02)
+    assert found @ ended.sum(axis=0) == pytest.approx(ended.sum())
