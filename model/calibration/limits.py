@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from model.calibration.draws import DRAWS, normals
 from model.calibration.intervals import History
-from model.calibration.regression import Fit
-from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Seen, followed, pools
+from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Followed, Seen, followed, pools
 from model.capacity import queues
 
 Array = NDArray[np.float64]
@@ -38,7 +37,7 @@ BINS = 160
 CALM = 0.92
 
 
-def shown(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple[tuple[int, ...], Found]]:
+def shown(h: History, seen: dict[int, Seen], fits: dict[int, Followed]) -> list[tuple[tuple[int, ...], Found]]:
     """Sets of classes that share a limit, a workload's or one alone, with what was found; the plainest first."""
     groups: set[tuple[int, ...]] = {(c,) for c in seen}
     for workload in {h.workloads[c] for c in seen}:
@@ -46,10 +45,12 @@ def shown(h: History, seen: dict[int, Seen], fits: dict[int, Fit]) -> list[tuple
     busy = h.busy_s / h.seconds
     calm = busy < CALM * pools(h, busy)
     at_calm = {c: one for c, every in seen.items() if len((one := every.within(calm)).response) >= FEWEST_INTERVALS}
+    always = {c for c, one in at_calm.items() if len(one.response) == len(seen[c].response)}
+    fits_at_calm = {c: fits[c] if c in always else followed(one) for c, one in at_calm.items()}
     found = []
     for members in groups:
-        limit = _limit(h, members, at_calm, fits) if at_calm.keys() >= set(members) else None
-        if limit is not None and any(len(at_calm[c].response) < len(seen[c].response) for c in members):
+        limit = _limit(h, members, at_calm, fits_at_calm) if at_calm.keys() >= set(members) else None
+        if limit is not None and not always.issuperset(members):
             limit = _limit(h, members, seen, fits)
         if limit is not None:
             found.append((members, limit))
@@ -151,22 +152,22 @@ class Found:
 
     candidates: Candidates
     chance: Array
-    fits: dict[int, Fit]
+    fits: dict[int, Followed]
     wait: Array
     eased: Array
     gain: float
 
 
-def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict[int, Fit]) -> Found | None:
+def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict[int, Followed]) -> Found | None:
     """The limit that the responses of these classes plainly prefer to none."""
     shared = _sharers(h, members, seen, fits)
     tried = _candidates(shared) if shared.total.any() else None
     if tried is None or not len(tried.places):
         return None
-    bins = {c: Binned.of(seen[c], shared) for c in members}
-    effects = {c: tried.effect(bins[c].shared) for c in members}
     explained = {c: fits[c] for c in members}
     for _ in range(2):
+        bins = {c: Binned.of(seen[c], shared, explained[c].weight) for c in members}
+        effects = {c: tried.effect(bins[c].shared) for c in members}
         # What scatter there is without the limit is in part the limit's own work: it is judged by what it leaves.
         none = sum(float(bins[c].score(explained[c], *seen[c].prior(False))[0]) for c in members)
         scores = sum(
@@ -187,7 +188,7 @@ def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict
     return Found(tried.rows(likely), chance / chance.sum(), explained, wait, left, gain)
 
 
-def _sharers(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict[int, Fit]) -> Sharers:
+def _sharers(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict[int, Followed]) -> Sharers:
     """The classes that may share a limit, in every interval, as without it."""
     total, inside, using, queued, used, offered = (np.zeros(len(h.seconds)) for _ in range(6))
     pool = np.full(len(h.seconds), np.inf)
@@ -249,14 +250,14 @@ class Binned:
     usual: float
 
     @classmethod
-    def of(cls, seen: Seen, shared: Sharers) -> Binned:
-        """Up to ``BINS`` bins of equal numbers of intervals."""
+    def of(cls, seen: Seen, shared: Sharers, each: Array) -> Binned:
+        """Up to ``BINS`` bins of equal numbers of intervals, of which ``each`` (n,) has its weight."""
         order = np.argsort(np.argsort(shared.total[seen.kept], kind="stable"), kind="stable")
         index = order * min(BINS, len(order)) // len(order)
-        weight = np.bincount(index, weights=seen.weight).astype(np.float64)
+        weight = np.bincount(index, weights=each).astype(np.float64)
 
         def mean(values: Array) -> Array:
-            return np.bincount(index, weights=values * seen.weight) / weight
+            return np.bincount(index, weights=values * each) / weight
 
         return cls(
             shared.rows(seen.kept).each(mean),
@@ -267,7 +268,7 @@ class Binned:
         )
 
     def score(
-        self, found: Fit, centre: list[float], spread: list[float], effect: tuple[Array, Array] | None = None
+        self, found: Followed, centre: list[float], spread: list[float], effect: tuple[Array, Array] | None = None
     ) -> Array:
         """(N,) how badly the responses are followed with each limit's effect, (N, B); (1,) without a limit.
 
@@ -298,7 +299,7 @@ def limit_entry(
     members: Sequence[int],
     candidates: Candidates,
     chance: Array,
-    fits: dict[int, Fit],
+    fits: dict[int, Followed],
     name: str,
 ) -> dict[str, Any]:
     """The limit as a bundle holds it."""

@@ -6,7 +6,7 @@ The wait is measured, so places and holding time follow from how it grows with t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,7 +49,7 @@ UNLIKELY = 12.0
 
 
 def named_limits(
-    h: History, seen: dict[int, Seen], fits: dict[int, Fit], name: str
+    h: History, seen: dict[int, Seen], fits: Mapping[int, Fit], name: str
 ) -> tuple[list[dict[str, Any]], dict[int, Array]]:
     """The limits as a bundle holds them, those held inside others first, those never reached last; and of classes that
     wait for them, or share engines with those, the part (I,) of their queueing for engines that is left.

@@ -15,8 +15,8 @@ from model.calibration.draws import known, normals
 from model.calibration.intervals import History
 from model.calibration.limits import Candidates, limit_entry, shown
 from model.calibration.named_limits import named_limits
-from model.calibration.regression import Fit, fit
-from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, SCATTER, VARIATION, Order, Seen, followed, seen_by
+from model.calibration.regression import fit
+from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Followed, Order, Seen, followed, seen_by
 
 Array = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ class Explained:
     and the criterion."""
 
     seen: dict[int, Seen]
-    fits: dict[int, Fit]
+    fits: dict[int, Followed]
     named: list[dict[str, Any]]
     limits: list[tuple[tuple[int, ...], Candidates, Array]]
     limited: dict[int, Array]
@@ -86,30 +86,30 @@ class Explained:
 def _explained(h: History, seen: dict[int, Seen], name: str) -> Explained:
     """What explains the responses of classes whose waits are those of one order of work."""
     fits = {c: followed(one) for c, one in seen.items()}
-    named, left_over = named_limits(h, seen, fits, name)
-    for c, left in left_over.items():
+    named, eased = named_limits(h, seen, fits, name)
+    for c, left in eased.items():
         seen[c] = seen[c].easing(left)
         fits[c] = followed(seen[c])
     limits, limited = [], {}
     free = set(seen)
     for members, found in shown(h, seen, fits):
-        eased = {c: seen[c].easing(found.eased) for c in members}
-        if not set(members) <= free or _score(eased, found.fits) >= _score({c: seen[c] for c in members}, fits):
+        waits = {c: seen[c].easing(found.eased) for c in members}
+        if not set(members) <= free or _score(waits, found.fits) >= _score({c: seen[c] for c in members}, fits):
             continue
         limits.append((members, found.candidates, found.chance))
         for c in members:
-            seen[c], fits[c] = eased[c], found.fits[c]
+            seen[c], fits[c] = waits[c], found.fits[c]
             limited[c] = found.wait[seen[c].kept]
         free -= set(members)
     return Explained(seen, fits, named, limits, limited, _score(seen, fits))
 
 
-def _score(seen: Mapping[int, Seen], fits: Mapping[int, Fit]) -> float:
+def _score(seen: Mapping[int, Seen], fits: Mapping[int, Followed]) -> float:
     """The criterion by which explanations of the responses of classes are compared: the less, the better."""
     return float(sum(fits[c].bic + one.strain(fits[c]) for c, one in seen.items()))
 
 
-def bent(seen: Seen, found: Fit, design: Array, long: NDArray[np.bool_]) -> float:
+def bent(seen: Seen, found: Followed, design: Array, long: NDArray[np.bool_]) -> float:
     """How far the factors of the queue's waits are from what theory has, as a part of the ``long`` waits.
 
     ``design`` (n, p) has the rest and the waits, that for a limit last.
@@ -121,13 +121,13 @@ def bent(seen: Seen, found: Fit, design: Array, long: NDArray[np.bool_]) -> floa
     return moved / max(waited, LEAST_WAITED * float(waits[engines] @ theory), 1e-12)
 
 
-def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) -> dict[str, Any]:
+def _entry(h: History, seen: Seen, found: Followed, wait: Array | None, name: str) -> dict[str, Any]:
     label = h.classes[seen.c]
     drawn = found.drawn(f"{name} {label} response")
     z = normals(2, f"{name} {label} response scatter")
     design, target = seen.design(wait), seen.response - seen.service
     waited = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
-    noise = discrepancy.inside(seen.response, seen.service + found.mean[0] + waited, waited, seen.weight, found)
+    noise = discrepancy.inside(seen.response, seen.service + found.mean[0] + waited, waited, found.weight, found)
     long = waited + seen.limited >= np.quantile(waited + seen.limited, 0.95)
     usual = BEYOND[seen.order]
     if not seen.order.to_its_end:
@@ -139,7 +139,7 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
     )
     usual = math.hypot(usual, HELD_BACK * by_limit, FOR_DEVICES * by_device)
     prior = seen.prior(wait is not None)
-    drift = discrepancy.beyond(design, target, seen.weight, seen.day, found, prior, usual)
+    drift = discrepancy.beyond(design, target, found.weight, seen.day, found, prior, usual)
     entry = {
         "metric": "response_ms",
         "stream": label,
@@ -158,7 +158,7 @@ def _entry(h: History, seen: Seen, found: Fit, wait: Array | None, name: str) ->
         "noise": {"centre": 0.0, "draws": (noise * z[:, 0]).tolist()},
         "drift": {"centre": 0.0, "draws": (drift * z[:, 1]).tolist()},
         "measured_stretch": 1.0,
-        "of_interval": [found.scale * SCATTER, found.scale * VARIATION],
+        "of_interval": list(found.scatter),
         "longest_wait_ms": float(np.quantile(waited + seen.limited, 0.995)),
     }
     expected = seen.service + found.mean[0] + waited + seen.limited

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.intervals import History
-from model.calibration.regression import Fit, positive
+from model.calibration.regression import OUTLYING, Fit, positive
 from model.calibration.ziips import waited_for_cps
 from model.capacity import queues
 
@@ -40,6 +40,9 @@ QUEUED, BEHIND, NARROWEST = 1.0, 0.5, 0.1
 # By how much more waits behind pieces of unequal size count on full engines than on idle ones, never less: 1.9 where
 # their squared coefficient of variation is 5, as of 1 in 20 it is held to be.
 CROWDED_SD = 1.0
+# Turns between factors of the waits and how far these scatter; ratios that are tried of how far the longest waits
+# scatter to how far responses without waits do.
+TURNS, RATIOS = 2, np.geomspace(0.2, 500.0, 24)
 # Columns of the rest and of the waits for engines, that for a limit coming after them.
 ENGINES = 5
 
@@ -279,9 +282,50 @@ def _by_day(h: History, top: Array, bottom: Array) -> Array:
     return (tops / np.maximum(bottoms, 1e-9))[index]
 
 
-def followed(seen: Seen, wait: Array | None = None) -> Fit:
-    """Rest, and factors of the waits; with ``wait`` of a limit, its factor last."""
+@dataclass(frozen=True)
+class Followed(Fit):
+    """How the responses of a class follow their waits: rest and factors of these, that of the wait for a limit last.
+
+    ``weight`` (n,) is that of the intervals in the fit. ``scatter`` is how far their means are from those of their
+    loads: a part of the usual response always, another over the root of the transactions, and a part of the wait.
+    """
+
+    weight: Array
+    scatter: tuple[float, float, float]
+
+
+def followed(seen: Seen, wait: Array | None = None) -> Followed:
+    """How the responses follow the waits, and that for a limit, if any.
+
+    An interval's mean wait is the further from that of its load the longer it is, as long queues come and go slowly
+    (W. Whitt, *Planning queueing simulations*, 1989). How far, the residuals tell.
+    """
     design, target = seen.design(wait), seen.response - seen.service
     prior, spread = seen.prior(wait is not None)
-    # No wait shortens a response.
-    return positive(design, target, seen.weight, seen.day, prior, spread, [math.inf, *[1.0] * (len(prior) - 1)])
+    weight, of_waits, level = seen.weight, 0.0, 1.0
+    for turn in range(TURNS):
+        # No wait shortens a response.
+        found = positive(design, target, weight, seen.day, prior, spread, [math.inf, *[1.0] * (len(prior) - 1)])
+        if turn < TURNS - 1:
+            waited = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
+            of_waits = _of_waits(target - design @ found.mean, seen.weight, waited)
+            weight = 1.0 / (1.0 / seen.weight + (of_waits * waited) ** 2)
+            # Criteria of fits can be compared where the weights of the intervals have the same product.
+            level = math.exp(float(np.mean(np.log(seen.weight / weight))))
+            weight = weight * level
+    usual = found.scale / math.sqrt(level)
+    return Followed(**vars(found), weight=weight, scatter=(usual * SCATTER, usual * VARIATION, usual * of_waits))
+
+
+def _of_waits(residual: Array, weight: Array, waited: Array) -> float:
+    """The likeliest ratio r where residuals (n,) have variances in proportion to ``1 / weight + (r * waited)^2``."""
+    longest = float(waited.max())
+    if longest <= 0.0:
+        return 0.0
+    ratios = np.append(0.0, RATIOS) * math.sqrt(float(np.median(1.0 / weight))) / longest
+    variance = 1.0 / weight + (ratios[:, None] * waited) ** 2
+    squares = residual**2 / variance
+    scale = squares.mean(axis=1)
+    scale = np.minimum(squares, OUTLYING**2 * scale[:, None]).mean(axis=1)
+    unlikely = len(residual) * np.log(np.maximum(scale, 1e-300)) + np.log(variance).sum(axis=1)
+    return float(ratios[np.argmin(unlikely)])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.ensemble import System
-from model.capacity.parts import RESPONSE, Scenario
+from model.capacity.parts import RESPONSE, Scenario, State
 
 Array = NDArray[np.float64]
 
@@ -52,23 +52,23 @@ def as_observed(
     sd, along = varying(system, scenario, seconds)
     work = np.ones(sd.shape)
 
-    def log_responses(factor: Array) -> dict[str, Array]:
+    def log_responses(factor: Array) -> tuple[State, dict[str, Array]]:
         """Of classes whose transactions take more as all work does, less as theirs varies by itself."""
         state = system.evaluate(replace(scenario, work=factor))
-        found = {}
+        found: dict[str, Array] = {}
         for name in responses:
             using, own = state.using_ms[RESPONSE, name], along[:, :, system.numbers[name]]
             alone = using * ((1.0 + own * (factor - 1.0)) / factor - 1.0)
             found[name] = np.log(np.maximum(state.response_ms[RESPONSE, name] + alone, 1e-9))
-        return found
+        return state, found
 
     precision = 1.0 / np.maximum(sd, 1e-9) ** 2
     for _ in range(TURNS):
-        lower, upper = log_responses(work * (1.0 - STEP)), log_responses(work * (1.0 + STEP))
+        (state, lower), (_, upper) = log_responses(work * (1.0 - STEP)), log_responses(work * (1.0 + STEP))
         sure, pull = precision, precision
         endless = np.zeros(work.shape, bool)
         for name, measured in responses.items():
-            noise = _noise(system, scenario, name, seconds)
+            noise = _noise(system, state, name, seconds)
             with np.errstate(invalid="ignore", divide="ignore"):
                 slope = (upper[name] - lower[name]) / (2.0 * STEP * work)
                 off = np.log(measured) - (upper[name] + lower[name]) / 2.0
@@ -94,13 +94,18 @@ def unexplained(
         own = state.response_ms[RESPONSE, name]
         with np.errstate(invalid="ignore"):
             off = np.abs(np.log(measured / np.maximum(own, 1e-9)))
-        if np.isfinite(own[0, 0]) and np.all(off > deviations * np.sqrt(_noise(system, found, name, seconds))):
+        if np.isfinite(own[0, 0]) and np.all(off > deviations * np.sqrt(_noise(system, state, name, seconds))):
             said[name] = float(own[0, 0])
     return said
 
 
-def _noise(system: System, scenario: Scenario, name: str, seconds: Array | float) -> Array:
+def _noise(system: System, state: State, name: str, seconds: Array | float) -> Array:
     """Variance of the log of a class's response in one interval about the model's, (draws, loads)."""
-    always, each = next(law.scatter for law in system.responses if law.stream == name and law.scatter is not None)
-    count = np.maximum(scenario.rates[:, :, system.numbers[name]] * np.asarray(seconds), 1.0)
-    return np.asarray(always**2 + each**2 / count)
+    scatter = next(law.scatter for law in system.responses if law.stream == name and law.scatter is not None)
+    always, each, of_waits = scatter
+    count = np.maximum(state.scenario.rates[:, :, system.numbers[name]] * np.asarray(seconds), 1.0)
+    with np.errstate(invalid="ignore"):
+        waiting = 1.0 - state.using_ms[RESPONSE, name] / state.response_ms[RESPONSE, name]
+        rest = state.waiting_ms[RESPONSE, name]["other"] / state.response_ms[RESPONSE, name]
+    part = np.clip(np.nan_to_num(waiting - rest), 0.0, 1.0)
+    return np.asarray(always**2 + each**2 / count + (of_waits * part) ** 2)

@@ -205,7 +205,7 @@ class Response:
     to the stretch, ``noise`` relative deviation, ``drift`` that of waiting beyond ``longest_wait_ms``. ``p90`` and
     ``p90_waiting`` are 90th percentiles over means, without waiting and of waiting alone, ``p90_bend`` how far it is
     below a line between them. ``scatter`` is how far the mean of one interval is from that of its load, relative:
-    always, and for each transaction, as the root of their number.
+    always, for each transaction, as the root of their number, and of its waits.
     """
 
     metric: str
@@ -225,7 +225,7 @@ class Response:
     p90_bend: Array
     p90: Array | None = None
     p90_waiting: Array | None = None
-    scatter: tuple[float, float] | None = None
+    scatter: tuple[float, float, float] | None = None
 
 
 class Responses:

@@ -290,6 +290,19 @@ def test_bursts_that_wait_for_the_engines_are_no_limit():
     assert entry(replace(plain, response_ms=plain.response_ms + 2.5 * waits))["limits"] == []
 
 
+def test_intervals_that_waited_by_chance_more_or_less_do_not_bend_the_waits():
+    plain, random = history(), np.random.default_rng(51)
+    waits = 1e3 * DEMAND_S * (queues.stretch(plain.busy_s / SECONDS, ENGINES)[:, None] - 1.0)
+    unwaiting = (REST_MS + 1e3 * DEMAND_S) * random.normal(1.0, 0.01, waits.shape)
+    given = replace(plain, response_ms=unwaiting + waits * random.gamma(1.0, 1.0, waits.shape))
+    model = bundle_of(given)
+    for law in model["systems"]["PRDA"]["response"].values():
+        assert law["of_interval"] == pytest.approx([0.01, 1.5, 1.0], rel=0.35)
+    answer = predict(model, "PRDA", {"growth_pct": 12})
+    for name, expected in zip(("HIGH", "LOW"), truth(1.12 * peak_rates(given))[1], strict=True):
+        assert answer.output("response_ms", f"class={name}").value == pytest.approx(expected, rel=0.03)
+
+
 def test_a_class_whose_cpu_is_all_on_ziips_is_answered_and_has_a_network():
     plain = history()
     cp_s, ziip_s = plain.cp_s.copy(), plain.ziip_s.copy()
