@@ -1,9 +1,11 @@
 -- How far the local time of each system is ahead of UTC, as RMF records say, and from which local time on: a month in which
--- clocks are changed has two. What comes before the first of these records has its offset.
+-- clocks are changed has two. What comes before the first of these records has its offset. before_s: the offset before, NULL in
+-- the first row; clocks that are put back repeat the local times of before_s - ahead_s seconds.
 select
   smf_sid,
   case when before_s is null then '-infinity'::timestamp else interval_start_local end as from_local,
-  ahead_s
+  ahead_s,
+  before_s
 from (
   select smf_sid, interval_start_utc, interval_start_local, ahead_s,
     lag(ahead_s) over (partition by smf_sid order by interval_start_utc) as before_s

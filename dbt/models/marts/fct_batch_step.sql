@@ -1,4 +1,18 @@
--- Step-end records (SMF 30 subtype 4). Start and end are local times of the system.
+-- Step-end records (SMF 30 subtype 4). Start and end are local times of the system; where its clocks were set in between, elapsed
+-- time is what passed. An end in the hour that clocks repeat may be in the first or the second: the earlier one is taken.
+with steps as (
+  select s.*,
+    date_diff('millisecond', s.step_start_local, s.step_end_local) / 1e3
+    - case
+      when s.step_end_local < e.from_local + to_seconds((e.before_s - e.ahead_s)::bigint)
+        then if(s.step_end_local < s.step_start_local, e.ahead_s - e.before_s, 0)
+      else coalesce(e.ahead_s - b.ahead_s, 0)
+    end as elapsed_s
+  from {{ ref('int_step') }} s
+  asof left join {{ ref('int_utc_offset') }} b on b.smf_sid = s.smf_sid and b.from_local <= s.step_start_local
+  asof left join {{ ref('int_utc_offset') }} e on e.smf_sid = s.smf_sid and e.from_local <= s.step_end_local
+)
+
 select
   coalesce(o.system_id, s.smf_sid)::varchar as system_id,
   s.smf_sid::varchar as smf_sid,
@@ -11,14 +25,14 @@ select
   s.report_class::varchar as report_class,
   s.step_start_local::timestamp as step_start_local,
   s.step_end_local::timestamp as step_end_local,
-  (date_diff('millisecond', s.step_start_local, s.step_end_local) / 1e3)::double as elapsed_s,
+  s.elapsed_s::double as elapsed_s,
   s.cp_s::double as cp_s,
   s.ziip_s::double as ziip_s,
   s.ziip_on_cp_s::double as ziip_on_cp_s,
   s.excps::double as excps,
   s.dasd_io_s::double as dasd_io_s,
-  (100 * {{ ratio('s.cp_s', "date_diff('millisecond', s.step_start_local, s.step_end_local) / 1e3") }})::double as cpu_pct,
+  (100 * {{ ratio('s.cp_s', 's.elapsed_s') }})::double as cpu_pct,
   s.completion_code::integer as completion_code,
   s.is_abend::boolean as is_abend
-from {{ ref('int_step') }} s
+from steps s
 left join {{ ref('int_owner') }} o using (smf_sid)
