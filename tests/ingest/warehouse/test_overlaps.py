@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import struct
+import zipfile
 from collections import Counter
 
 import duckdb
@@ -135,10 +136,23 @@ def test_a_file_to_forget_is_named_so_that_it_is_the_only_one(tmp_path, ingest, 
     ingest(copy)
     held = content_hash(database)
     several, same = f"several files.*{folders[0]}", f"{folders[0] / 'a.smf'} holds the same"
-    for names, said in ((["a.smf"], several), ([str(folders[0] / "a.smf"), "smf"], "no such"), ([str(copy)], same)):
+    packed = tmp_path / "packed.smf.gz"
+    packed.write_bytes(gzip.compress(records[0]))
+    unknown = [str(folders[0] / "a.smf"), "smf"]
+    for names, said in ((["a.smf"], several), (unknown, "no such"), ([str(copy)], same), ([str(packed)], same)):
         with pytest.raises(FileUnknown, match=said):
             remove(database, names)
     assert content_hash(database) == held
+
+
+def test_an_archive_to_forget_stands_for_all_that_was_loaded_from_it(tmp_path, ingest, database, rows, records):
+    folder = write(tmp_path / "in", a__smf=records[0], b__smf=records[1])
+    with zipfile.ZipFile(folder / "day.zip", "w") as archive:
+        for number in (0, 2, 3):
+            archive.writestr(f"{number}.smf", records[number])
+    ingest(folder)
+    assert remove(database, ["day.zip"]) == [str(folder / f"day.zip!{number}.smf") for number in (2, 3)]
+    assert rows("SELECT parse_filename(path) FROM meta.ledger ORDER BY path") == [("a.smf",), ("b.smf",)]
 
 
 def test_records_that_cannot_be_decoded_stand_for_none_that_can(tmp_path, ingest, rows):
