@@ -9,6 +9,7 @@ _NAMES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_
 RELEASES = tuple(_NAMES["releases"])
 ALTERNATIVES = (*RELEASES, *_NAMES["alternatives"])
 POPULATIONS = tuple(_NAMES["populations"])
+RUN_LENGTHS = tuple(_NAMES["run_lengths"])
 TRANSACTION: str = _NAMES["transaction"]
 CONCURRENT_USERS: str = _NAMES["concurrent_users"]
 REQUESTED_RATE: str = _NAMES["requested_rate"]

@@ -19,7 +19,7 @@ from statistics import fmean, median, stdev
 
 import numpy as np
 
-from model.capacity.conditions.definitions import SECTION, interval_s
+from model.capacity.conditions.definitions import OVER_INTERVAL, SECTION, interval_s
 from model.capacity.conditions.mixtures import Array, sample_quantiles
 from model.capacity.conditions.names import ALTERNATIVES, RELEASES
 from model.capacity.conditions.rows import RUN_S
@@ -232,10 +232,14 @@ class Ratios:
         return number(self._facts.get(cell.system, {}).get(RUN_S, ""))
 
     def _load(self, cell: Cell) -> tuple[float | None, float | None]:
-        """The transaction rate of a cell whose metric is work, and the seconds that it is a total over."""
+        """The transaction rate of a cell whose metric is work, and the seconds that it is a total over: the interval
+        that fields of its report show, or the length of the run.
+        """
         if cell not in self._loads:
-            over_s = interval_s(self._tables.blocks[cell.block], cell)
-            if self._mart_metric(cell) in COUNTED:
+            table = self._tables.blocks[cell.block]
+            over_s = interval_s(table, cell)
+            of_run = self._mart_metric(cell) in COUNTED or (cell.metric, table.unit(cell)) in OVER_INTERVAL
+            if over_s is None and of_run:
                 over_s = self._run_s(cell)
             self._loads[cell] = self._tables.work_rate(cell) if over_s is None else self._tables.rate(cell), over_s
         return self._loads[cell]

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from model.capacity.conditions.names import RUN_LENGTHS
 from model.capacity.conditions.rows import RUN_S, WORKLOAD, Identity, Operand, Row, Study
 from model.capacity.conditions.tables import number
 from model.systems import catalogue
@@ -17,8 +18,6 @@ from model.systems.conditions import parse_condition
 from model.systems.targeting import contradiction, derived_rule, target
 from model.systems.values import Contradiction
 
-RUN = "duration"
-"""Attribute of the configuration: how long a run took."""
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 SUSPECT_SD = 1.0
 """Relative standard error of a figure that the catalogue says is suspect."""
@@ -120,7 +119,7 @@ def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row
 def _run_length_s(system: System) -> float | None:
     """How long the run of a system took, where that is printed."""
     for fact in system.facts:
-        length = number(fact.value) if fact.attribute == RUN else None
+        length = number(fact.value) if fact.attribute in RUN_LENGTHS else None
         if length is not None and fact.unit in SECONDS:
             return length * SECONDS[fact.unit]
     return None

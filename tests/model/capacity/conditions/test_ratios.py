@@ -126,7 +126,9 @@ def test_nothing_at_one_level_may_be_something_at_another_as_often_as_such_pairs
 
 
 def test_a_total_is_not_divided_by_an_interval_that_only_one_run_shows():
-    """Service units of the run of an hour are known of no class: those of the short run stand, with a wide interval."""
+    """Service units of the run of an hour are known of no class: those of the short run stand, with a wide interval,
+    unless the configuration says how long the run was.
+    """
     found = [
         Row("short", metric, {"section": section}, value, unit, TABLE[1], TABLE[0])
         for metric, section, value, unit in (
@@ -137,6 +139,7 @@ def test_a_total_is_not_divided_by_an_interval_that_only_one_run_shows():
     tables = Tables(found)
     donor = next(cell for cell in tables.blocks[TABLE].values if cell.metric == "TOT")
     assert Ratios(tables).work(donor, replace(donor, system="long")) == 1.0
+    assert Ratios(tables, {"long": {RUN_S: "3600"}}).work(donor, replace(donor, system="long")) == pytest.approx(36.0)
 
 
 @pytest.mark.parametrize(
