@@ -23,6 +23,8 @@ LEAST_FREE = 1e-6
 MOST_LEFT = 1.0 - 1e-6
 """Above it nobody more important is met."""
 NEWTON_STEPS = 50
+LEAST_VARIED = 1e-3
+"""Squared coefficient of variation below which work is taken to be that varied."""
 
 
 @kernel()
@@ -181,3 +183,46 @@ def _gathered(asks: Floats, users: Floats, n: float) -> float:
         if step <= 1e-3 * factor:
             break
     return factor
+
+
+@kernel(error_model="numpy")
+def still_there(
+    k: int, absent: float, behind: float, left: float, throughput: Floats, classes: Classes, visits: Visits
+) -> float:
+    """Part of the work of open classes in order ``behind`` a user who leaves station k that the user finds when it is
+    back after an exponential time ``absent``; instead of the rest it finds what one does who comes at any time.
+
+    ``left`` is what the station can do of open work. The workload of M/G/1 after an exponential time: Takács,
+    *Introduction to the Theory of Queues*, 1962. Work has gamma distributions; the chance that what was left behind
+    has been done by then is taken to depend on its mean as if it were exponential.
+    """
+    rate, load, square = 0.0, 0.0, 0.0
+    for s in range(len(throughput)):
+        if classes.rates[s] > 0.0 and visits.demands[s, k] > 0.0:
+            one = visits.service[s, k] / left
+            comes = throughput[s] * visits.demands[s, k] / visits.service[s, k]
+            rate += comes
+            load += comes * one
+            square += comes * one * one * (1.0 + visits.scv[s, k])
+    if load >= MOST_LEFT or absent <= 0.0:
+        return 1.0
+    if load <= 0.0 or absent == np.inf:
+        return 0.0
+    # eta = 1 / absent + rate (1 - transform of the work at eta): of a concave function, from the right.
+    eta = 1.0 / absent + rate
+    for _ in range(NEWTON_STEPS):
+        value, slope = 1.0 / absent + rate - eta, -1.0
+        for s in range(len(throughput)):
+            if classes.rates[s] > 0.0 and visits.demands[s, k] > 0.0:
+                one, scv = visits.service[s, k] / left, max(visits.scv[s, k], LEAST_VARIED)
+                comes = throughput[s] * visits.demands[s, k] / visits.service[s, k]
+                transform = (1.0 + eta * scv * one) ** (-1.0 / scv)
+                value -= comes * transform
+                slope += comes * one * transform / (1.0 + eta * scv * one)
+        eta -= value / slope
+        if abs(value) < 1e-9 * eta:
+            break
+    usual = square / 2.0 / (1.0 - load)
+    done = eta * (1.0 - load) * absent
+    grows = (1.0 / done - 1.0) / (eta * usual)
+    return float(min(max(1.0 - grows * done / (1.0 + grows * eta * behind / left), 0.0), 1.0))

@@ -14,7 +14,7 @@ import numpy as np
 
 from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, Classes, Floats, Stations, Visits
-from model.network.solvers.interference import away, drained, users_above
+from model.network.solvers.interference import away, drained, still_there, users_above
 from model.network.solvers.preemption import LEAST_LEFT
 from model.network.solvers.servers import found_part
 
@@ -49,7 +49,7 @@ def residence(
     c = stations.capacity[k, stations.levels[k] - 1]
     times = visits.demands[r, k] / visits.service[r, k]
     service, priority = visits.service, classes.priority
-    load, above, begun_above, present, work, rate = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    load, above, begun_above, present, work, rate, others = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
         if visits.demands[s, k] <= 0.0:
             continue
@@ -58,6 +58,8 @@ def residence(
             above += done / c
             begun_above += done / c * service[s, k]
         load += found_part(done / c, found[s], queue[s, k])
+        if classes.rates[s] < 0.0:
+            others += done / c * ((users[s] - 1.0) / users[s] if s == r else 1.0)
         present += found[s]
         work += done
         rate += done / service[s, k]
@@ -77,7 +79,7 @@ def residence(
     if above > 0.0:
         since = (absent + service[r, k]) * c * above / begun_above if is_user else np.inf
         faster = drained(int(users_above(r, k, users, classes, visits)), left, since)
-    begun, begun_even, seen, waiting, ahead, lower, lower_work = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    begun, begun_even, seen, waiting, ahead, open_work, lower, lower_work = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
         if visits.demands[s, k] <= 0.0:
             continue
@@ -85,6 +87,10 @@ def residence(
         part = found_part(throughput[s] * visits.demands[s, k] / c, found[s], queue[s, k]) / load
         first = faster if priority[s] > priority[r] and code == HEAD_OF_LINE else 1.0
         rest = first * busy * part * one * (1.0 + varied * (scv - 1.0) / 2.0)
+        if is_user and code == FCFS and classes.rates[s] >= 0.0:
+            open_work += rest + max(found[s] - served * part, 0.0) * one
+            ahead += found[s]
+            continue
         begun += rest
         if is_user:
             # A user comes at most once during one piece of work: the longer that is, the less often for its time.
@@ -106,6 +112,9 @@ def residence(
         waiting *= load + (1.0 - load) * begun_even / begun
         begun = seen
     own = slowed * service[r, k]
+    if open_work > 0.0:
+        stay, left_open = queue[r, k] / (throughput[r] * times), c * max(1.0 - others, LEAST_LEFT)
+        waiting += _open_work(k, own, busy, c, absent, stay, left_open, open_work, throughput, classes, visits)
     first_pass = own + (begun + waiting) / c / left
     if visits.in_a_row[r, k] <= 1.0:
         return times * first_pass
@@ -115,6 +124,35 @@ def residence(
     # While it is on its way back, less important work that waits begins, where nothing as important is there.
     begins = lower_work / (1.0 + lower) / (1.0 + ahead)
     return times * _mean_pass(r, k, own, first_pass, behind, begins, c, found, throughput, classes, visits, code)
+
+
+@_kernel
+def _open_work(
+    k: int,
+    own: float,
+    busy: float,
+    c: float,
+    absent: float,
+    stay: float,
+    left: float,
+    usual: float,
+    throughput: Floats,
+    classes: Classes,
+    visits: Visits,
+) -> float:
+    """Work of open classes that a user finds in order: of what came during its own ``stay``, which was behind it, as
+    much as is there after it was ``absent``, and for the rest what is ``usual``."""
+    comes, work = 0.0, 0.0
+    for s in range(len(throughput)):
+        if classes.rates[s] >= 0.0 and visits.demands[s, k] > 0.0:
+            comes += throughput[s] * visits.demands[s, k] / visits.service[s, k]
+            work += throughput[s] * visits.demands[s, k]
+    # What came while it was served itself is there if the other servers were busy too, less what they could do.
+    done = own / (own + work / comes) * min((c - 1.0) / work, 1.0)
+    kept = (1.0 - (c - 1.0) / c * (1.0 - busy)) * (1.0 - done)
+    behind = work * max(stay - (1.0 - kept) * own, 0.0)
+    remains = still_there(k, absent, behind, left, throughput, classes, visits)
+    return (1.0 - remains) * usual + remains * behind
 
 
 @_kernel

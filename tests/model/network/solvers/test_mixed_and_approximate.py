@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from model.network import Station
+from model.network.solvers import solve
 from model.network.solvers.amva import FCFS, HEAD_OF_LINE, PREEMPTIVE, PRIORITY_SHARING, WEIGHTED, amva
 from model.network.solvers.convolution import convolution
 from model.network.solvers.mixed import mixed_product_form
 from model.network.solvers.priorities import mg1_head_of_line, mg1_preemptive_resume
 from model.network.solvers.sweep import sweep
+from tests.model.network.simulator.build import closed_class, network, open_class, visit
 from tests.oracles.markov_network import (
     MarkovNetwork,
     MarkovStation,
@@ -192,3 +195,24 @@ def test_many_users_of_several_priorities_settle(servers, think) -> None:
         priority=[0.0, 1.0, 2.0],
     )
     assert found.converged
+
+
+@pytest.mark.parametrize(
+    ("servers", "users", "think", "open_s", "load"),
+    [
+        (1, 1, 1.0, 8.0, 0.45),
+        (1, 1, 4.0, 0.25, 0.7),
+        (1, 1, 15.0, 8.0, 0.2),
+        (1, 3, 4.0, 3.0, 0.2),
+        (2, 1, 1.0, 3.0, 0.6),
+    ],
+)
+def test_users_find_again_what_came_while_they_were_served(servers, users, think, open_s, load) -> None:
+    """In order beside open work that is longer or shorter: those who come at any time find up to four times as much."""
+    net = network(
+        Station(name="q", servers=servers, scheduling="fcfs"),
+        closed_class(users, think, visit("q", 1.0), name="users"),
+        open_class(load * servers / open_s, visit("q", open_s), name="open"),
+    )
+    truth = solve(net, method="exact")
+    assert solve(net, method="approximate").response_s == pytest.approx(truth.response_s, rel=0.15)
