@@ -21,25 +21,6 @@ export function bar(part, label) {
   return node;
 }
 
-// How scenarios are written, and the keys that a system takes, each with what it is.
-export function keysOf(about) {
-  const classes = about.classes.map((name) => [`growth_pct.${name}=20`, `growth of ${name}, %`]);
-  const others = about.options.map((one) => [`${one.key}=${one.choices.at(-1) ?? one.today ?? one.most ?? "…"}`, one.label, one.meaning]);
-  return h(
-    "details",
-    { className: "quiet" },
-    h("summary", {}, "Keys, several with commas"),
-    h(
-      "dl",
-      {},
-      [["growth_pct=20", "growth of all classes, %"], ...classes, ...others].flatMap(([key, label, meaning]) => [
-        h("dt", {}, key),
-        h("dd", {}, meaning ? `${label} (${meaning})` : label),
-      ]),
-    ),
-  );
-}
-
 // Using and each kind of waiting, in ms, on one scale.
 export function split(times, most) {
   const parts = [["using", times.using_ms], ...Object.entries(times.waiting_ms)];

@@ -358,19 +358,32 @@ def test_the_overview_says_what_changed_in_the_last_week_beyond_the_scatter_of_d
 
 def test_two_periods_and_two_questions_are_compared(seen):
     page = seen.go("compare?system=PRDA&b=growth_pct%3D20")
-    page.get_by_text("Keys, several with commas").click()
-    assert "engines=4\nGeneral-purpose CPs" in seen.text("details[open] dl")
     page.wait_for_selector("text=Fullest in A")
     assert "+20 %" in seen.text()
 
 
+def test_changes_of_a_compared_question_are_added_and_left_out(seen):
+    page = seen.go("compare?system=PRDA&b=growth_pct%3D20")
+    form = page.locator("form[aria-label='Two questions']")
+    page.get_by_label("Add a change to B").select_option(label="General-purpose CPs")
+    form.locator("fieldset", has_text="B").locator("input[type=number]").nth(1).fill("7")
+    form.get_by_label("Leave out Growth of all classes, %").click()
+    assert barriers(page) == []
+    with page.expect_response("**/v1/compare") as asked:
+        form.locator("button").last.click()
+    assert asked.value.json()["b"]["at"]["engines"] == 7
+    assert "growth_pct" not in asked.value.json()["b"]["at"]
+    assert "b=engines%3D7" in page.url
+
+
 def test_an_answer_that_comes_late_does_not_replace_the_next(seen):
-    page, held = seen.go("compare?system=PRDA"), []
+    page, held = seen.go("compare?system=PRDA&b=growth_pct%3D1"), []
+    page.wait_for_selector("text=Fullest in A")
     page.route("**/v1/compare", lambda route: route.continue_() if held else held.append(route))
     answer = page.locator("section[aria-label^='As predicted'] [aria-live]")
-    button = page.locator("form[aria-label='Two questions'] button")
+    button = page.get_by_label("Two questions").get_by_role("button", name="Compare")
     for growth in (5, 50):
-        page.locator("form[aria-label='Two questions'] input").nth(1).fill(f"growth_pct={growth}")
+        page.locator("form[aria-label='Two questions'] input[type=number]").fill(f"{growth}")
         button.click()
         if growth == 5:
             answer.and_(page.locator("[aria-busy]")).wait_for()
@@ -388,7 +401,7 @@ def test_headroom_says_in_a_sentence_until_when_each_scenario_fits(seen):
     said = seen.page.locator("section[aria-label=Answer] .headline").all_inner_texts()
     assert len(said) == 2
     assert said[0].startswith("as today: ")
-    assert said[1].startswith("growth_pct=1000: over 90 % already")
+    assert said[1].startswith("Growth of all classes 1000 %: over 90 % already")
 
 
 def test_two_periods_are_drawn_by_hour_of_the_day(seen):
@@ -508,5 +521,5 @@ def test_what_can_be_changed_comes_with_the_fewest_engines_and_the_msu_to_come(s
     rows = seen.page.locator("main section[aria-label='Fewest engines'] tbody tr").all_inner_texts()
     assert all(row.endswith("general-purpose CPs") for row in rows)
     seen.go("headroom?system=PRDA&with=growth_pct%3D20")
-    assert "growth_pct=20" in seen.text("main table")
+    assert "Growth of all classes 20 %" in seen.text("main table")
     assert "MSU to come" in seen.text()

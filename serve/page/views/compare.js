@@ -3,12 +3,13 @@
 import { ask } from "/static/client.js";
 import { answering, h, section } from "/static/dom.js";
 import { change, figure, within } from "/static/figures.js";
-import { keysOf, resourceName } from "/static/parts.js";
+import { resourceName } from "/static/parts.js";
 import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
 import { keep, keys } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { dayShape } from "/static/views/day-shape.js";
+import { scenario } from "/static/views/scenario.js";
 import { named, unit, withoutNetwork } from "/static/words.js";
 
 export async function compare(body, { system, params, known }) {
@@ -109,9 +110,7 @@ function changeTable(rows, caption) {
 }
 
 function predicted(system, askable, params, known) {
-  const field = (key, hint) => h("input", { type: "text", value: params.get(key) ?? "", placeholder: hint });
-  const a = field("a", "nothing: as today"),
-    b = field("b", askable.engines ? `engines=${askable.engines + 1},growth_pct=20` : "");
+  const [a, b] = ["a", "b"].map((side) => scenario(side.toUpperCase(), askable, params.get(side)));
   const other = h(
     "select",
     {},
@@ -122,10 +121,11 @@ function predicted(system, askable, params, known) {
     answered = answering(answer);
   const show = async (event) => {
     event?.preventDefault();
-    if (event) keepBeside(system, { a: a.value, b: b.value, with: other.value === system ? "" : other.value });
+    const asked = { a: a.written(), b: b.written() };
+    if (event) keepBeside(system, { ...asked, with: other.value === system ? "" : other.value });
     const beside = other.value !== system && { other: other.value };
     await answered(async () =>
-      predictedTable(await ask("/v1/compare", { system, a: keys(a.value), b: keys(b.value), ...beside })),
+      predictedTable(await ask("/v1/compare", { system, a: keys(asked.a), b: keys(asked.b), ...beside })),
     );
   };
   if (params.has("a") || params.has("b") || params.has("with")) show();
@@ -134,11 +134,10 @@ function predicted(system, askable, params, known) {
     h(
       "form",
       { className: "row", ariaLabel: "Two questions", onsubmit: show },
-      h("label", {}, "A ", a),
-      h("label", {}, "B ", b),
+      a.node,
+      b.node,
       h("label", {}, "B of ", other),
       h("button", {}, "Compare"),
-      keysOf(askable),
     ),
     answer,
   );

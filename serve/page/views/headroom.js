@@ -4,10 +4,11 @@ import { ask } from "/static/client.js";
 import { chart, joined } from "/static/chart.js";
 import { h, notes, refusal, section } from "/static/dom.js";
 import { change, figure, minute, seconds, within } from "/static/figures.js";
-import { keysOf, resourceName } from "/static/parts.js";
+import { resourceName } from "/static/parts.js";
 import { address, keys } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
+import { inWords, scenario } from "/static/views/scenario.js";
 import { withoutNetwork } from "/static/words.js";
 
 const MOST_SCENARIOS = 3,
@@ -30,11 +31,10 @@ export async function headroom(body, { system, params, known }) {
       ask("/v1/headroom", { system, at: keys(text), max_busy_pct: target }).catch((error) => error),
     ),
   ]);
-  const failed = answers.flatMap((one, i) =>
-    one instanceof Error ? [[scenarios[i] || "today's configuration", one]] : [],
-  );
+  const names = scenarios.map((text) => inWords(about, text));
+  const failed = answers.flatMap((one, i) => (one instanceof Error ? [[names[i], one]] : []));
   const good = answers
-    .map((answer, i) => ({ answer, name: scenarios[i] || "as today" }))
+    .map((answer, i) => ({ answer, name: names[i] }))
     .filter(({ answer }) => !(answer instanceof Error));
   body.append(...failed.map(([name, error]) => refusal(new Error(`${name}: ${error.message}`))));
   if (good.length)
@@ -49,26 +49,19 @@ export async function headroom(body, { system, params, known }) {
 
 function form(system, about, target, scenarios) {
   const limit = h("input", { type: "number", min: 1, max: 100, value: target });
-  const fields = Array.from({ length: MOST_SCENARIOS }, (_, i) =>
-    h("input", {
-      type: "text",
-      value: scenarios[i] ?? "",
-      placeholder: [`engines=${about.engines + 1}`, "growth_pct=20", `growth_pct.${about.classes[0]}=30`][i],
-    }),
-  );
+  const fields = Array.from({ length: MOST_SCENARIOS }, (_, i) => scenario(`Scenario ${i + 1}`, about, scenarios[i]));
   const show = (event) => {
     event.preventDefault();
     const query = new URLSearchParams({ system, target: limit.value });
-    for (const field of fields) if (field.value.trim()) query.append("with", field.value.trim());
+    for (const written of fields.map((field) => field.written()).filter(Boolean)) query.append("with", written);
     location.hash = `#/headroom?${query}`;
   };
   return h(
     "form",
-    { className: "row", ariaLabel: "Target and scenarios", onsubmit: show },
+    { className: "row", ariaLabel: "Target and scenarios", noValidate: true, onsubmit: show },
     h("label", {}, "Busy at most, % ", limit),
-    ...fields.map((field, i) => h("label", {}, `Scenario ${i + 1} `, field)),
+    fields.map((field) => field.node),
     h("button", {}, "Show"),
-    keysOf(about),
   );
 }
 

@@ -176,46 +176,51 @@ export function fieldsOf(system, given) {
   return [...fields, ...others(given, fields)];
 }
 
+// What is said of the load, as options are given: of a system of measured points its rate, else growth.
+const loads = (system) =>
+  system.rates && !system.period
+    ? [{ key: "etr_tps", label: "Transactions per second", least: span(system)[0], most: span(system)[1], today: system.operating_tps, step: "any" }]
+    : [{ key: "growth_pct", label: "Growth of all classes, %", least: -50, most: 200, today: 0 }];
+
+const growthByClass = (system) =>
+  system.period ? system.classes.map((name) => ({ key: `growth_pct.${name}`, label: `Growth of ${name}, %`, least: -100, most: 300, today: null })) : [];
+
+// All that a scenario of a system may change.
+export const changeable = (system) => [
+  ...loads(system),
+  ...growthByClass(system),
+  ...system.options.filter((one) => !one.key.startsWith(MEASURED)),
+];
+
+// The field of an option: a choice, a number, or a number with its range.
+export function optionField(one, given) {
+  if (one.choices?.length)
+    return choice(
+      one.key,
+      one.label,
+      one.choices.map((value) => [value, value || "as it is"]),
+      one.today,
+      given,
+      one.meaning ? h("span", { className: "quiet" }, one.meaning) : null,
+    );
+  if (one.least === null) return number(one.key, one.label, given, "at");
+  const step = one.step ?? (one.least < 1 && one.least > 0 ? 0.1 : 1);
+  return slider(one.key, one.label, one.least, one.most, one.today, given, step);
+}
+
 function offered(system, given) {
-  const fields = system.period
-    ? [
-        text("when", "Starting from", "peak, mon 10:00 or 2027-03-01", given.when),
-        slider("growth_pct", "Growth of all classes, %", -50, 200, 0, given.growth_pct),
-      ]
-    : [slider("etr_tps", "Transactions per second", ...span(system), system.operating_tps, given.etr_tps, "any")];
-  const own = system.period
-    ? system.classes.map((name) =>
-        slider(`growth_pct.${name}`, `Growth of ${name}, %`, -100, 300, null, given[`growth_pct.${name}`]),
-      )
-    : [];
-  const option = (one) =>
-    one.choices.length
-      ? choice(
-          one.key,
-          one.label,
-          one.choices.map((value) => [value, value || "as it is"]),
-          one.today,
-          given[one.key],
-          one.meaning ? h("span", { className: "quiet" }, one.meaning) : null,
-        )
-      : one.least === null
-        ? number(one.key, one.label, given[one.key], "at")
-        : slider(one.key, one.label, one.least, one.most, one.today, given[one.key], one.least < 1 && one.least > 0 ? 0.1 : 1);
-  const effects = system.options.filter((one) => one.key.startsWith("adjust.")).map(option);
-  const hardware = system.options
-    .filter((one) => !one.key.startsWith("adjust.") && !one.key.startsWith(MEASURED))
-    .map(option);
-  const seen = system.options
-    .filter((one) => one.key.startsWith(MEASURED))
-    .map((one) => number(one.key, one.label, given[one.key], "at"));
+  const field = (one) => optionField(one, given[one.key]);
+  const effects = system.options.filter((one) => one.key.startsWith("adjust."));
+  const seen = system.options.filter((one) => one.key.startsWith(MEASURED));
   return [
-    ...fields,
-    ...group("Growth class by class", own),
-    ...hardware,
-    ...group(EFFECTS, effects),
+    ...(system.period ? [text("when", "Starting from", "peak, mon 10:00 or 2027-03-01", given.when)] : []),
+    ...loads(system).map(field),
+    ...group("Growth class by class", growthByClass(system).map(field)),
+    ...system.options.filter((one) => !effects.includes(one) && !seen.includes(one)).map(field),
+    ...group(EFFECTS, effects.map(field)),
     ...group(
       "Responses measured then",
-      seen,
+      seen.map(field),
       "They say how much work the transactions of that interval were; nothing else is changed with them.",
     ),
     target("max_busy_pct", "Busy at most, %", given.max_busy_pct),
