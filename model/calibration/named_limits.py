@@ -5,7 +5,6 @@ The wait is measured, so places and holding time follow from how it grows with t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from model.calibration.draws import DRAWS, normals
 from model.calibration.intervals import History
 from model.calibration.limits import PLACES, Candidates, Sharers
-from model.calibration.regression import Fit, day_dependence
+from model.calibration.regression import Fit, day_dependence, positive
 from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Seen
 from model.capacity import queues
 
@@ -42,6 +41,8 @@ UNLIKE, LIKE_LOADS = 0.1, 16
 MOST_PLACES, MOST_REGIONS = 512.0, 64
 # Parts of the shortest time inside that may pass without the limit, and numbers of places tried with each.
 OUTSIDE, FEWER = np.arange(0.1, 0.9, 0.1), 24
+# How far, relatively, a class's requests may take longer than those of others.
+UNLIKE_HOLDS = 0.5
 # Turns in which waits are divided into those of classes and of intervals.
 WEIGHT_TURNS = 20
 # Candidates this much less likely than the best one, as twice a logarithm, are left out.
@@ -119,7 +120,8 @@ def _never_reached(h: History, seen: dict[int, Seen], limit: str) -> dict[str, A
 class Named:
     """A limit's members (C',) and how long each waits beside the mean of all; candidates with chances and factors.
 
-    ``hold_sd`` is the relative deviation of the time held, ``eased`` (I,) what it leaves of queueing for engines.
+    ``holds`` (draws, C') say how long each holds it beside that mean, its centre first, where that was measured;
+    ``eased`` (I,) what it leaves of queueing for engines.
     """
 
     name: str
@@ -129,7 +131,7 @@ class Named:
     chance: Array
     log_factor: Array
     log_sd: Array
-    hold_sd: float = HOLD_SD
+    holds: Array | None = None
     eased: Array | float = 1.0
 
     def easing(self, shared: Sharers, kept: NDArray[np.bool_]) -> Named:
@@ -151,15 +153,17 @@ class Named:
         picked = np.minimum(np.searchsorted(np.cumsum(self.chance), ranks), len(self.chance) - 1)
         deviates, held = normals(2, f"{system} limit {self.name}").T
         hold_s = self.candidates.hold_s
-        held_s = hold_s[picked] * (1.0 + self.hold_sd * held)
+        held_s = hold_s[picked] * (1.0 + HOLD_SD * held)
 
         def drawn(values: Array) -> dict[str, Any]:
             return {"centre": float(values[best]), "draws": values[picked].astype(float).tolist()}
 
         queues = self.candidates.queues
         factor = queues[picked] * np.exp(self.log_factor[picked] + self.log_sd[picked] * deviates)
+        each = [] if self.holds is None else [{"centre": float(of[0]), "draws": of[1:].tolist()} for of in self.holds.T]
         return {
             "name": self.name,
+            **({"holds": each} if each else {}),
             "members": [h.classes[c] for c in self.members],
             "weights": [float(weight) for weight in self.weights],
             "servers": drawn(self.candidates.places),
@@ -203,9 +207,8 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
         return found and found.easing(Sharers(*times.T), kept)
     each = group.busy_s[kept].sum() / count.sum()
     found = _fitted(limit, members, weights, gathered, _of_servers(group.servers, each))
-    # Requests of one class may take longer than those of another: as far as the mix of an interval shows it.
-    off = np.average((group.busy_s[kept] / (each * count * mixed) - 1.0) ** 2, weights=count)
-    return found and replace(found, hold_sd=math.hypot(HOLD_SD, math.sqrt(off)))
+    done = h.ended[kept][:, members]
+    return found and replace(found, holds=_holds(done, group.busy_s[kept], h.day[kept], weights, limit))
 
 
 def _weights(waited: Array, ended: Array) -> Array:
@@ -219,6 +222,18 @@ def _weights(waited: Array, ended: Array) -> Array:
         level = waited.sum(axis=1) / np.maximum(ended @ found, 1e-12)
         found = waited.sum(axis=0) / np.maximum(level @ ended, 1e-12)
     return np.asarray(found * ended.sum() / (ended @ found).sum())
+
+
+def _holds(ended: Array, busy_s: Array, day: NDArray[np.int64], weights: Array, name: str) -> Array:
+    """(1 + draws, C') how long a transaction of each class is served beside the mean of all, of (I, C') transactions
+    and (I,) seconds of all servers: requests of one class may take longer than those of another."""
+    each = busy_s.sum() / ended.sum()
+    prior = each * weights
+    weight = 1.0 / np.maximum(busy_s, 1e-3 * busy_s.max())
+    found = positive(ended, busy_s, weight, day, prior, UNLIKE_HOLDS * prior, prior)
+    values, vectors = np.linalg.eigh((found.cov + found.cov.T) / 2.0)
+    spread = normals(len(weights), f"{name} holds") @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    return np.maximum(found.mean + np.vstack([np.zeros_like(weights), spread]), 0.0) / each
 
 
 @dataclass(frozen=True)

@@ -136,10 +136,12 @@ class System:
     def _limit(self, limit: Mapping[str, Any]) -> Limit:
         members = tuple(self.numbers[name] for name in limit["members"])
         weights = tuple(limit.get("weights") or (1.0,) * len(members))
+        held = [self._drawn(one) for one in limit.get("holds", ())]
+        holds = np.stack(held) if held else np.array(weights)[:, None]
         never = {"servers": 1.0, "hold_s": 0.0, "of_inside": 1.0, "of_engines": 0.0, "factor": 1.0}
         known = {key: self._drawn(limit.get(key, {"centre": value, "draws": []})) for key, value in never.items()}
         kind = limit.get("kind", "limit")
-        return Limit(limit["name"], kind, members, weights, "servers" in limit, **known)
+        return Limit(limit["name"], kind, members, weights, holds, "servers" in limit, **known)
 
     def stream(self, scenario: Scenario, name: str) -> Array:
         """Transactions/s of a stream, or of a workload or class made of streams, (draws or 1, loads) as the rates."""
@@ -462,9 +464,9 @@ class System:
             if not limit.reached and limit.name not in scenario.limits:
                 continue
             numbers = [self.numbers.get(stream) for _, stream in times.keys]
-            members = {i: limit.weight(n) for i, n in enumerate(numbers) if n is not None and n in limit.members}
+            members = {i: n for i, n in enumerate(numbers) if n is not None and n in limit.members}
             coming = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
-            times.hold_back(limit, list(members), list(members.values()), coming, scenario)
+            times.hold_back(limit, members, coming, scenario)
 
 
 def _stacked(shape: tuple[int, ...], *values: Array | float) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,42 +41,41 @@ class Times:
     def __post_init__(self) -> None:
         self.eased = np.ones(self.response.shape)
 
-    def hold_back(
-        self, limit: Limit, members: list[int], weights: list[float], coming: Array, scenario: Scenario
-    ) -> None:
-        """Add the wait for a limit to the responses of its ``members``, by number, each with how long it waits beside
-        the mean.
+    def hold_back(self, limit: Limit, members: Mapping[int, int], coming: Array, scenario: Scenario) -> None:
+        """Add the wait for a limit to the responses of its ``members``: the stream of each, by number of the response.
 
         ``coming`` are transactions/s of all that share it, (draws or 1, loads).
         """
-        share = self.rate[members] / np.maximum(coming, 1e-12)
-        weight = np.array(weights, float).reshape(-1, 1, 1)
+        numbers, streams = list(members), list(members.values())
+        share = self.rate[numbers] / np.maximum(coming, 1e-12)
+        weight = np.array([limit.weight(n) for n in streams]).reshape(-1, 1, 1)
         mixed = np.sum(weight * share, axis=0)
-        free, endless = np.maximum(limit.hold_s[:, None] * mixed, 0.0), np.zeros(mixed.shape, bool)
+        held_s = limit.hold_s[:, None] * np.sum(np.array([limit.held(n) for n in streams])[:, :, None] * share, axis=0)
+        free, endless = np.maximum(held_s, 0.0), np.zeros(mixed.shape, bool)
         places = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
         places = np.where(np.isnan(places), limit.servers, places)[:, None]
         others = np.asarray(scenario.extra.get(limit.beside, 0.0)) * places
         if limit.of_inside.any() or limit.of_engines.any():
-            waited, taken, endless = self._held_inside(limit, members, share, mixed, coming, (places, others))
+            waited, taken, endless = self._held_inside(limit, numbers, share, held_s, coming, (places, others))
         else:
             waited, taken, _ = queues.held(coming + others / np.maximum(free, 1e-12), free, places)
         # What is held until something else is done with, which never is, is full and no more.
         self.full[limit.name] = np.where(endless, 1.0, taken)
         delay = np.where(endless, np.inf, 1e3 * limit.factor[:, None] * waited)
         own = weight * delay / np.maximum(mixed, 1e-12)
-        self.response[members] += own
-        self.members[limit.name] = members
+        self.response[numbers] += own
+        self.members[limit.name] = numbers
         self.waiting[limit.name] = np.zeros(self.response.shape)
-        self.waiting[limit.name][members] = own
+        self.waiting[limit.name][numbers] = own
         if limit.of_engines.any():
-            self._move_out(limit, members, share, coming, places)
+            self._move_out(limit, numbers, share, coming, places)
 
     def _held_inside(
         self,
         limit: Limit,
         members: list[int],
         share: Array,
-        mixed: Array,
+        held_s: Array,
         coming: Array,
         places_and_others: tuple[Array, Array],
     ) -> tuple[Array, Array, Array]:
@@ -87,7 +87,7 @@ class Times:
         # Seconds where nobody queues; on engines; queueing, with no other member there, with all, and times how full.
         elsewhere = self.response[members] - sum(waits.values()) - using
         elsewhere = np.where(np.isfinite(elsewhere), elsewhere, 0.0)
-        free = np.maximum(limit.hold_s[:, None] * mixed + np.sum(share * inside * elsewhere, axis=0) / 1e3, 0.0)
+        free = np.maximum(held_s + np.sum(share * inside * elsewhere, axis=0) / 1e3, 0.0)
         working = np.sum(share * engines * using, axis=0) / 1e3
         own = [np.sum(np.where(offered <= one, used, 0.0), axis=0) for one in offered]
         alone, filling = queues.of_others(engines * np.array(own).reshape(share.shape), offered, self.pool[members])

@@ -223,7 +223,8 @@ class _Description:
         elsewhere_s -= max(before_s, 0.0)
         route = [*_delay(elsewhere_s, spread), *engines]
         if inner is not None:
-            route = _held(inner, elsewhere_s, engines, on_engines_s)
+            hold_s = float(inner.hold_s[0] * inner.held(self.ready.streams.index(stream))[0])
+            route = _held(inner, hold_s, elsewhere_s, engines, on_engines_s)
         for limit in outer:
             route = [Acquire(resource=limit.name), *route, Release(resource=limit.name)]
         return [*_delay(before_s, 0.0), *route]
@@ -384,10 +385,10 @@ def _delay(mean_s: float, scv: float) -> list[Step]:
     return [Visit(station=ELSEWHERE, service=Distribution.with_scv(mean_s, scv if scv > LEAST_SCV else 0.0))]
 
 
-def _held(limit: Limit, elsewhere_s: float, engines: list[Step], on_engines_s: float) -> list[Step]:
+def _held(limit: Limit, hold_s: float, elsewhere_s: float, engines: list[Step], on_engines_s: float) -> list[Step]:
     """The visits with a limit that is held for a time of its own, elsewhere as far as that lasts, or on the engines."""
     take, give = Acquire(resource=limit.name), Release(resource=limit.name)
-    hold_s, share = float(limit.hold_s[0]), float(limit.of_engines[0])
+    share = float(limit.of_engines[0])
     if share == 0.0 and hold_s <= elsewhere_s:
         return [take, *_delay(hold_s, 1.0), give, *engines, *_delay(elsewhere_s - hold_s, 1.0)]
     if share > 0.0:

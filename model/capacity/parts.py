@@ -157,9 +157,10 @@ class Laws:
 class Limit:
     """A resource of a few places that a stream holds for a time: regions, a serial section, a pool of threads.
 
-    ``members`` are the streams that share it, ``weights`` how long each waits beside the mean of all, and holds it
-    where that is a time of its own; ``kind`` is ``limit``, or ``devices`` for a group of volumes; ``servers``
-    (draws,) places; ``hold_s`` (draws,) time it is held, below zero the time inside without it, ``of_inside`` and
+    ``members`` are the streams that share it, ``weights`` how long each waits beside the mean of all, ``holds``
+    (members, draws or 1) how long each holds it beside that mean, where that is a time of its own; ``kind`` is
+    ``limit``, or ``devices`` for a group of volumes; ``servers`` (draws,) places; ``hold_s`` (draws,) time it is held,
+    below zero the time inside without it, ``of_inside`` and
     ``of_engines`` parts of the time inside and of that on engines, waits included, for which it is held besides. A
     limit that was never ``reached`` has no known places: it holds back only where places are asked for.
     """
@@ -168,6 +169,7 @@ class Limit:
     kind: str
     members: tuple[int, ...]
     weights: tuple[float, ...]
+    holds: Array
     reached: bool
     servers: Array
     hold_s: Array
@@ -178,6 +180,10 @@ class Limit:
     def weight(self, stream: int) -> float:
         """How long a member waits beside the mean of all."""
         return self.weights[self.members.index(stream)]
+
+    def held(self, stream: int) -> Array:
+        """How long a member holds it beside the mean of all, (draws or 1,)."""
+        return self.holds[self.members.index(stream)]
 
     @staticmethod
     def beside_key(name: str) -> str:

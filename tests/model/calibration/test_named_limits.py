@@ -80,6 +80,21 @@ def test_a_group_of_volumes_is_a_station_whose_wait_is_in_the_response():
         predict(model, "PRDA", {"limit.FAST": 4})
 
 
+def test_requests_of_one_class_may_take_longer_than_those_of_another():
+    plain = history()
+    requests, seconds = plain.ended * [3.0, 1.0], plain.ended @ [0.003, 0.006]
+    group = Devices(12.0, requests.sum(axis=1), seconds, 0.0 * seconds)
+    found = build(
+        {"PRDA": entry(with_device_waits(replace(plain, devices={"FAST": group}), requests))}, data={}, validation={}
+    )
+    for at in ({}, {"growth_pct.HIGH": 40}, {"growth_pct.LOW": 40}):
+        answer = predict(found, "PRDA", at)
+        high, low = (by_name(answer, "etr_tps")[f"class={name}"].value for name in ("HIGH", "LOW"))
+        used = by_name(answer, "utilization_pct")["station=FAST"]
+        assert used.value == pytest.approx(100.0 * (0.003 * high + 0.006 * low) / 12.0, rel=2e-3)
+        assert used.lo <= used.value <= used.hi
+
+
 def test_an_lpar_that_shares_its_machine_says_whose_use_of_volumes_it_shows():
     alone = on_volumes()
     none = np.zeros(len(alone.seconds))

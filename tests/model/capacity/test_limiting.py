@@ -15,7 +15,7 @@ MEMBERS, OTHERS = 70.0, 400.0
 
 def lock(of_engines: float) -> Limit:
     one, none = np.ones(1), np.zeros(1)
-    return Limit("lock", "limit", (0,), (1.0,), True, one, none, none, of_engines * one, one)
+    return Limit("lock", "limit", (0,), (1.0,), np.ones((1, 1)), True, one, none, none, of_engines * one, one)
 
 
 def answered(limit: Limit, load: float) -> Times:
@@ -26,7 +26,7 @@ def answered(limit: Limit, load: float) -> Times:
     arrays = [np.asarray(one, float).reshape(2, 1, 1) for one in (rate, used, [used.sum()] * 2, [ENGINES] * 2, using)]
     cp = arrays[4] * (stretch - 1.0)
     times = Times([("ms", "members"), ("ms", "others")], *arrays[:4], arrays[4] + cp, arrays[4], {"cp": cp.copy()})
-    times.hold_back(limit, [0], [1.0], arrays[0][0], Scenario(rate, ENGINES))
+    times.hold_back(limit, {0: 0}, arrays[0][0], Scenario(rate, ENGINES))
     return times
 
 
