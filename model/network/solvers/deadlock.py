@@ -17,6 +17,14 @@ from model.network.flows import Flows, flows
 from model.network.solvers.arrays import Floats, Ints
 
 
+def without_end(network: str, who: str, how: str) -> str:
+    """What to say of transactions that wait for each other, and what to do about it."""
+    return (
+        f"network {network!r}: {who} {how}, without end: have all take resources, and places of stations that block, "
+        "in one order, and all units that they need at once"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Deadlock:
     """The fewest transactions that can wait for each other, what they hold and wait for, and the (rows) of their

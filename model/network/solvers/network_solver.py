@@ -14,7 +14,7 @@ from model.network import Network, NetworkError
 from model.network.solvers.amva import amva
 from model.network.solvers.arrays import IN_TURN, RANKED
 from model.network.solvers.chain import markov_chain
-from model.network.solvers.deadlock import Deadlock, smallest_deadlock
+from model.network.solvers.deadlock import Deadlock, smallest_deadlock, without_end
 from model.network.solvers.exact_network import (
     Figures,
     in_product_form,
@@ -141,11 +141,8 @@ def _beside_deadlock(network: Network, solution: Solution, ring: Deadlock) -> So
 
 def _deadlocks(network: Network, ring: Deadlock) -> str:
     names = ", ".join(network.class_names[r] for r in ring.rows)
-    return (
-        f"network {network.name!r}: {ring.transactions} transactions of {names} can each hold what another waits for "
-        f"at {' and '.join(ring.names)}, without end: have all take resources, and places of stations that block, in "
-        "one order, and all units that they need at once"
-    )
+    how = f"can each hold what another waits for at {' and '.join(ring.names)}"
+    return without_end(network.name, f"{ring.transactions} transactions of {names}", how)
 
 
 def _in_layers(net: Reduced, work: Reduced, starved: NDArray[np.bool_]) -> Solution:

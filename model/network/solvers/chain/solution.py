@@ -11,6 +11,7 @@ from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import RANKED, Floats, Ints
 from model.network.solvers.chain.tables import Kinds, NotAChain, Places, tables
 from model.network.solvers.chain.walk import States, speeds_of, walk
+from model.network.solvers.deadlock import without_end
 from model.network.solvers.exact_network import Figures
 from model.network.solvers.reduction import Reduced, in_service
 
@@ -87,12 +88,15 @@ def _solved(net: Reduced, most: Ints) -> tuple[Figures, Floats] | None:
     flow = np.divide(done[:, :stations], work, out=np.full_like(work, np.nan), where=work > 0)
     throughput = np.nan_to_num(flow[np.arange(len(work)), work.argmax(axis=1)])
     started = opened | (net.users > 0)
-    if np.any(throughput[started] <= 0):
-        names = ", ".join(n for n, r in zip(net.network.class_names, started & (throughput <= 0), strict=True) if r)
-        raise NetworkError(_deadlock(net.network.name, names))
+    never = started & (throughput <= 0)
+    if np.any(never) and np.any(net.acquires > 0):
+        names = ", ".join(n for n, r in zip(net.network.class_names, never, strict=True) if r)
+        raise NetworkError(without_end(net.network.name, f"transactions of {names}", "come to wait for each other"))
     same = throughput[:, None]
-    if np.any(np.abs(flow - same)[started] > SAME_FLOW * same[started]):
+    if np.any(np.abs(flow - same)[started & ~never] > SAME_FLOW * same[started & ~never]):
         return None
+    # More important users who are always there leave nothing for these.
+    inside = np.where(never[:, None] & (inside > 0) & (work > 0), np.inf, inside)
     lost = np.zeros(len(throughput))
     lost[opened] = 1 - throughput[opened] / net.rates[opened]
     throughput = np.where(opened, net.rates, throughput)
@@ -131,7 +135,7 @@ def _stationary(count: int, sources: Ints, targets: Ints, rates: Floats, name: s
     parts, part = connected_components(into, directed=True, connection="strong")
     ends = np.setdiff1d(np.arange(parts), part[sources[part[sources] != part[targets]]])
     if len(ends) > 1:
-        raise NetworkError(_deadlock(name, "some classes"))
+        raise NetworkError(without_end(name, "transactions of some classes", "come to wait for each other"))
     at = np.flatnonzero(part == ends[0])
     out = np.zeros(count)
     if len(at) == 1:
@@ -174,13 +178,6 @@ def _sweep(start: Ints, source: Ints, rate: Floats, leaving: Floats, found: Floa
         if change < SETTLED * total:
             return True
     return False
-
-
-def _deadlock(name: str, who: str) -> str:
-    return (
-        f"network {name!r}: transactions of {who} come to wait for each other without end: have all take resources in "
-        "one order, and all units that they need at once"
-    )
 
 
 @kernel()

@@ -154,6 +154,15 @@ def test_those_let_in_together_go_on_in_their_order() -> None:
         agrees(simulated.stations["disk"].residence_s_by_class[name], seconds)
 
 
+@pytest.mark.parametrize("scheduling", ["hol", "preemptive"])
+def test_users_who_are_always_there_leave_nothing_for_others(scheduling: str) -> None:
+    always = closed_class(3, 0.0, visit("q", 2.0), name="always", priority=1)
+    never = closed_class(2, 1.0, visit("q", 1.0), name="never")
+    found = solve(network(Station(name="q", scheduling=scheduling), always, never), method="exact")
+    assert found.response_s == pytest.approx([6.0, float("inf")])
+    assert found.throughput_per_s == pytest.approx([0.5, 0.0]) and found.saturated == ("q",)
+
+
 def test_locks_taken_in_two_orders_are_a_deadlock_even_if_others_never_notice() -> None:
     def crossing(name: str, first: str, second: str) -> TransactionClass:
         taken = (Acquire(resource=first), visit("cp", 0.1), Acquire(resource=second), visit("cp", 0.1))

@@ -214,5 +214,5 @@ def test_locks_taken_in_two_orders_are_a_deadlock_by_either_method():
     ]  # fmt: skip
     with pytest.raises(NetworkError, match="hold what another waits for at mxt and qr"):
         approximate(region(1, 1, *classes))
-    with pytest.raises(NetworkError, match="come to wait for each other without end"):
+    with pytest.raises(NetworkError, match="come to wait for each other, without end"):
         solve(region(1, 1, *classes))
