@@ -39,9 +39,10 @@ class Rows:
 
 def array(table: pa.Table, name: str) -> pa.Array | None:
     """A column of a table as one array, or None if the table lacks it."""
-    if name not in table.column_names:
+    place = table.schema.get_field_index(name)
+    if place < 0:
         return None
-    column = table[name]
+    column = table.column(place)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
