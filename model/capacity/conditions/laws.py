@@ -251,22 +251,34 @@ def _times(matrices: Array, vectors: Array) -> Array:
     return (matrices @ vectors[..., None])[..., 0]
 
 
+def _determinant(matrices: Array) -> Array:
+    """Of symmetric matrices, shape (..., 2, 2)."""
+    return np.asarray(matrices[..., 0, 0] * matrices[..., 1, 1] - matrices[..., 0, 1] ** 2, dtype=np.float64)
+
+
+def _solved(matrices: Array, vectors: Array) -> Array:
+    """Symmetric matrices, shape (..., 2, 2), solved for vectors, shape (..., 2), by Cramer's rule."""
+    first, last, beside = matrices[..., 0, 0], matrices[..., 1, 1], matrices[..., 0, 1]
+    x, y = vectors[..., 0], vectors[..., 1]
+    solved = np.stack((last * x - beside * y, first * y - beside * x), axis=-1)
+    return np.asarray(solved / _determinant(matrices)[..., None], dtype=np.float64)
+
+
 class _Around:
     """Discrepancy and scatter around the laws."""
 
     def __init__(self, noise: Array, kernels: Array) -> None:
-        own = NODES[:, 0, None] ** 2 + noise[:, None] ** 2
+        distinct, place = np.unique(noise, axis=0, return_inverse=True)
+        own = NODES[:, 0, None] ** 2 + distinct[:, None] ** 2
         covariance = NODES[:, 1, None, None] ** 2 * kernels + own[..., None] * np.eye(noise.shape[1])
-        self.inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
-        self.log_det = np.linalg.slogdet(covariance)[1]
+        self.inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)[place]
+        self.log_det = np.linalg.slogdet(covariance)[1][place]
 
     def regression(self, design: Array, residual: Array) -> "_Regression":
         """The best two unit-normal coefficients of residuals, and how sure they are."""
         weighted = self.inverse @ design
         information = design.swapaxes(2, 3) @ weighted + np.eye(2)
-        wanted = _times(weighted.swapaxes(2, 3), residual)
-        solved = np.linalg.solve(information, wanted[..., None])
-        coefficients = np.asarray(solved, dtype=np.float64)[..., 0]
+        coefficients = _solved(information, _times(weighted.swapaxes(2, 3), residual))
         return _Regression(self, coefficients, residual - _times(design, coefficients), weighted, information)
 
 
@@ -280,7 +292,7 @@ class _Regression:
 
     def evidence(self) -> Array:
         """Log density of the residuals."""
-        log_det = self.around.log_det + np.linalg.slogdet(self.information)[1]
+        log_det = self.around.log_det + np.log(_determinant(self.information))
         misfit = (self.left * _times(self.around.inverse, self.left)).sum(axis=2) + (self.coefficients**2).sum(axis=2)
         return np.asarray(-0.5 * (misfit + log_det + self.left.shape[2] * np.log(2.0 * np.pi)), dtype=np.float64)
 
@@ -291,7 +303,7 @@ class _Regression:
         """
         kriging = _times(self.around.inverse, across)
         rest = slope - _times(self.weighted.swapaxes(2, 3), across)
-        unsure = (rest * np.linalg.solve(self.information, rest[..., None])[..., 0]).sum(axis=2)
+        unsure = (rest * _solved(self.information, rest)).sum(axis=2)
         discrepancy = np.maximum(NODES[:, 1] ** 2 - (across * kriging).sum(axis=2), 0.0)
         sd = np.sqrt(discrepancy + np.maximum(unsure, 0.0) + NODES[:, 0] ** 2 + there_sd[:, None] ** 2)
         return mean + (kriging * self.left).sum(axis=2), np.minimum(sd, MOST_SD)
