@@ -1,14 +1,14 @@
 """Loops compiled to machine code, which is kept: a later process runs it without the compiler.
 
 numba compiles a loop when it is first called with arguments of some types. Loading numba and what it keeps by itself
-takes a second; machine code loaded with llvmlite alone takes hundredths. A loop therefore takes numbers and arrays,
-allocates nothing, and returns numbers.
+takes a second; machine code loaded with llvmlite alone takes hundredths. A loop therefore takes numbers, arrays and
+tuples of them, allocates nothing, and returns numbers.
 """
 
 import ctypes
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
@@ -68,12 +68,7 @@ class Kernel:
         kinds = tuple([_kind(argument) for argument in arguments])
         code = self._codes.get(kinds) or self._code(kinds, arguments)
         flat: list[Any] = []
-        for argument in arguments:
-            if isinstance(argument, np.ndarray):
-                flat += _NO_OWNER
-                flat += (argument.size, argument.itemsize, argument.ctypes.data, *argument.shape, *argument.strides)
-            else:
-                flat.append(argument)
+        _flatten(arguments, flat)
         return code.run(flat)
 
     def for_numba(self) -> Any:
@@ -96,7 +91,7 @@ class Kernel:
                     kept = native.compiled(self.for_numba(), arguments)
                     self.compiled += 1
                     native.keep(path, kept)
-                self._codes[kinds] = native.Code(kept, [_passed(argument) for argument in arguments])
+                self._codes[kinds] = native.Code(kept, _passed(arguments))
             return self._codes[kinds]
 
 
@@ -105,11 +100,31 @@ def _kind(argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
         flags = argument.flags
         return argument.dtype, argument.ndim, flags.c_contiguous, flags.writeable
+    if isinstance(argument, tuple):
+        return tuple([_kind(item) for item in argument])
     return type(argument)
 
 
-def _passed(argument: Any) -> list[Any]:
-    """How the parts of an argument are handed to machine code, as ctypes."""
+def _flatten(arguments: Sequence[Any], flat: list[Any]) -> None:
+    """Put the parts of arguments, as numba lays them out, behind one another."""
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            flat += _NO_OWNER
+            flat += (argument.size, argument.itemsize, argument.ctypes.data, *argument.shape, *argument.strides)
+        elif isinstance(argument, tuple):
+            _flatten(argument, flat)
+        else:
+            flat.append(argument)
+
+
+def _passed(arguments: Sequence[Any]) -> list[Any]:
+    """How the parts of arguments are handed to machine code, as ctypes."""
+    return [part for argument in arguments for part in _parts(argument)]
+
+
+def _parts(argument: Any) -> list[Any]:
+    if isinstance(argument, tuple):
+        return _passed(argument)
     if isinstance(argument, np.ndarray):
         return (
             [ctypes.c_void_p] * 2 + [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] + [ctypes.c_ssize_t] * 2 * argument.ndim
@@ -119,4 +134,4 @@ def _passed(argument: Any) -> list[Any]:
         return [kinds[type(argument)]]
     if isinstance(argument, np.generic):
         return [np.ctypeslib.as_ctypes_type(argument.dtype)]  # type: ignore[arg-type]
-    raise TypeError(f"compiled loops take numbers and arrays, not {type(argument).__name__}")
+    raise TypeError(f"compiled loops take numbers, arrays and tuples of them, not {type(argument).__name__}")

@@ -41,14 +41,15 @@ class Kept:
 class Code:
     """Machine code in memory. `passed` are the ctypes of the parts of its arguments, as numba lays them out."""
 
-    def __init__(self, kept: Kept, passed: Sequence[Sequence[Any]]) -> None:
+    def __init__(self, kept: Kept, passed: Sequence[Any]) -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(kept.content))
         self._engine.finalize_object()
-        parts = [ctypes.c_void_p, ctypes.c_void_p, *(part for parts in passed for part in parts)]
-        self._call = ctypes.CFUNCTYPE(ctypes.c_int32, *parts)(self._engine.get_function_address(kept.symbol))
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *passed)(
+            self._engine.get_function_address(kept.symbol)
+        )
         self._returns, self._single, self._symbol = struct.Struct(kept.returns), kept.single, kept.symbol
 
     def run(self, flat: Sequence[Any]) -> Any:

@@ -43,47 +43,40 @@ def scan(data: bytes, begin: int, end: int) -> Scan:
     """Find what the run of reports at `data[begin:end]` is made of. Raises NotPlain."""
     array = np.frombuffer(data, np.uint8)
     # One comparison of all bytes: `bytes.count` stops at each tag, of which there is one in every twenty bytes.
-    found, flags, marks = _places(int(np.count_nonzero(array == ord("<"))) + 2)
-    value_array, rows, tables, segments, messages, reports, heads, spans = found
-    counts, scratch = np.zeros(7, np.int64), np.zeros(m.REPORT_SCRATCH, np.int64)
-    if not m.scan_reports(
-        array, begin, end, *concatenated(PATHS),
-        value_array, flags, rows, tables, segments, messages, reports, heads, spans, marks, counts, scratch,
-    ):  # fmt: skip
+    found = _room(int(np.count_nonzero(array == ord("<"))) + 2)
+    if not m.scan_reports(array, begin, end, *concatenated(PATHS), found):
         raise NotPlain
-    texts, n_values, n_rows, n_tables, n_segments, n_messages, n_reports = counts.tolist()
+    n_spans, n_values, n_rows, n_tables, n_segments, n_messages, n_reports = found.counts.tolist()
     return Scan(
         data,
-        value_array[:, :n_values],
-        flags[:n_values],
-        rows[:, :n_rows],
-        tables[:, :n_tables],
-        segments[:, :n_segments],
-        messages[:, :n_messages],
-        reports[:, :n_reports],
-        heads[:, :n_reports],
-        Texts(data, spans[:, :texts], marks[:texts]),
+        found.values[:, :n_values],
+        found.flags[:n_values],
+        found.rows[:, :n_rows],
+        found.tables[:, :n_tables],
+        found.segments[:, :n_segments],
+        found.messages[:, :n_messages],
+        found.reports[:, :n_reports],
+        found.heads[:, :n_reports],
+        Texts(data, found.spans[:, :n_spans], found.marks[:n_spans]),
     )
 
 
-_Marks = npt.NDArray[np.uint8]
 _KEPT = threading.local()
 _MOST_KEPT = 1 << 19
 """Places for which room is kept from one stretch to the next."""
 
 
-def _places(room: int) -> tuple[list[npt.NDArray[np.int32]], _Marks, _Marks]:
+def _room(places: int) -> m.Found:
     """Arrays to note what is found, with at least so many places; those of a thread are the same ones each time.
 
     Nothing of them is left in tables. New ones would cost a third of the reading, in pages the system has to clear.
     """
-    kept = getattr(_KEPT, "places", None)
-    if kept is not None and len(kept[1]) >= room:
+    kept: m.Found | None = getattr(_KEPT, "found", None)
+    if kept is not None and len(kept.flags) >= places:
         return kept
-    shapes = (m.VALUE_FIELDS, 4, 6, 4, 5, m.REPORT_FIELDS, len(PATHS), 2)
-    made = [np.empty((fields, room), np.int32) for fields in shapes], np.empty(room, np.uint8), np.empty(room, np.uint8)
-    if room <= _MOST_KEPT:
-        _KEPT.places = made
+    made = m.Found.room(places, len(PATHS))
+    if places <= _MOST_KEPT:
+        _KEPT.found = made
     return made
 
 

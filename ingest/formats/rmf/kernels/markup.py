@@ -6,7 +6,10 @@ well-formed or not, is refused, and a full XML parser decides about it. Texts ar
 spans of the input.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from ingest.formats.rmf.kernels.tags import (
     ATTRIBUTES,
@@ -54,11 +57,61 @@ S_RECORD, S_NAME, S_FIRST, S_END = range(4)
 M_RECORD, M_SEGMENT, M_ID, M_TEXT, M_SEVERITY = range(5)
 REPORT_FIELDS = 1
 P_HAS_CONTENT = 0
+N_SPANS, N_VALUES, N_ROWS, N_TABLES, N_SEGMENTS, N_MESSAGES, N_REPORTS = range(7)
+"""Places in the counts of what was found."""
+
 # Where the reader stands: record, ordinal of the segment in it, names of segment and part, ordinal of the table in the
 # record and of the row in the table, and the segment's place among all (-1 outside of segments). Numbers that start
 # as a constant are kept here because as arguments they would have each kernel compiled once more for the constant.
 _W_RECORD, _W_SECTION, _W_NAME, _W_PART, _W_TABLE, _W_ROW, _W_SEGMENT = range(7)
-REPORT_SCRATCH = SCRATCH + 7
+WHERE = 7
+
+
+class Found(NamedTuple):
+    """What reports are made of, in arrays of one column for each thing found, whose rows are the fields named above.
+
+    flags and marks: those of each value and span; spans: first place and end of each text, span 0 being the text that
+    is missing; heads: number of the text of each path asked for; counts: how many there are of each; tag and where:
+    `SCRATCH` and `WHERE` numbers, what the last tag and text were and where the reader stands.
+    """
+
+    values: npt.NDArray[np.int32]
+    flags: npt.NDArray[np.uint8]
+    rows: npt.NDArray[np.int32]
+    tables: npt.NDArray[np.int32]
+    segments: npt.NDArray[np.int32]
+    messages: npt.NDArray[np.int32]
+    reports: npt.NDArray[np.int32]
+    heads: npt.NDArray[np.int32]
+    spans: npt.NDArray[np.int32]
+    marks: npt.NDArray[np.uint8]
+    counts: npt.NDArray[np.int64]
+    tag: npt.NDArray[np.int64]
+    where: npt.NDArray[np.int64]
+
+    @classmethod
+    def room(cls, places: int, paths: int) -> "Found":
+        """Arrays for as many things of each kind, and for so many paths asked of each head."""
+
+        def table(fields: int) -> npt.NDArray[np.int32]:
+            return np.empty((fields, places), np.int32)
+
+        return cls(
+            values=table(VALUE_FIELDS),
+            flags=np.empty(places, np.uint8),
+            rows=table(4),
+            tables=table(6),
+            segments=table(4),
+            messages=table(5),
+            reports=table(REPORT_FIELDS),
+            heads=table(paths),
+            spans=table(2),
+            marks=np.empty(places, np.uint8),
+            counts=np.zeros(N_REPORTS + 1, np.int64),
+            tag=np.zeros(SCRATCH, np.int64),
+            where=np.zeros(WHERE, np.int64),
+        )
+
 
 _POSTPROCESSOR, _SEGMENT, _PART, _NAME = (word_of(w) for w in (b"postprocessor", b"segment", b"part", b"name"))
 _TABLE, _VAR_LIST, _CAPTION = (word_of(w) for w in (b"table", b"var-list", b"caption"))
@@ -71,24 +124,40 @@ _CONTENT, _CONTENT_ENDS = word_of(b"".join(_NOT_IN_HEAD)), np.cumsum([len(word) 
 
 
 @inlined
-def _keep(begin, stop, mark, spans, marks, found):
-    spans[0, found], spans[1, found], marks[found] = begin, stop, mark
-    return found
+def _new(found, kind):
+    """The place of one more thing of a kind."""
+    place = found.counts[kind]
+    found.counts[kind] = place + 1
+    return place
+
+
+@inlined
+def _keep(found, begin, stop, mark):
+    """The number of one more span."""
+    place = _new(found, N_SPANS)
+    found.spans[0, place], found.spans[1, place], found.marks[place] = begin, stop, mark
+    return place
+
+
+@inlined
+def _keep_text(found):
+    """The number of the span of the last text."""
+    tag = found.tag
+    return _keep(found, tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD])
 
 
 @kernel
-def _message(data, at, end, where, out, spans, marks, counts, tag):
+def _message(data, at, end, found):
     """The place behind a message, or -1."""
+    tag, out = found.tag, found.messages
     at = attributes(data, at + 1 + _MESSAGE.shape[0], end, tag)
     if at < 0 or tag[CLOSED]:
         return -1
-    place = counts[5]
-    counts[5] += 1
-    out[M_RECORD, place], out[M_SEGMENT, place] = where[_W_RECORD], where[_W_SEGMENT]
+    place = _new(found, N_MESSAGES)
+    out[M_RECORD, place], out[M_SEGMENT, place] = found.where[_W_RECORD], found.where[_W_SEGMENT]
     out[M_ID, place], out[M_TEXT, place], out[M_SEVERITY, place] = 0, 0, 0
     if tag[ID_END]:
-        out[M_ID, place] = _keep(tag[ID_AT], tag[ID_END], 0, spans, marks, counts[0])
-        counts[0] += 1
+        out[M_ID, place] = _keep(found, tag[ID_AT], tag[ID_END], 0)
     while True:
         at = skip_spaces(data, at, end)
         if closes(data, at, end):
@@ -101,22 +170,22 @@ def _message(data, at, end, where, out, spans, marks, counts, tag):
             return -1
         if at < 0 or out[field, place]:
             return -1
-        out[field, place] = _keep(tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD], spans, marks, counts[0])
-        counts[0] += 1
+        out[field, place] = _keep_text(found)
 
 
-@kernel
-def _headers(data, at, end, table, tables, spans, marks, counts, tag):
-    """The place behind the headers of the columns of a table, or -1."""
+@inlined
+def _headers(data, at, end, table, found):
+    """The place behind the headers of the columns of a table, or -1. table: its place among all."""
+    tag, tables, counts = found.tag, found.tables, found.counts
     begin = at
     at = attributes(data, at + 1 + _HEADERS.shape[0], end, tag)
     if at < 0 or tag[CLOSED]:
         return -1
-    tables[T_HEADERS, table], tables[T_FROM, table] = counts[0], begin
+    tables[T_HEADERS, table], tables[T_FROM, table] = counts[N_SPANS], begin
     while True:
         at = skip_spaces(data, at, end)
         if closes(data, at, end):
-            tables[T_COLUMNS, table] = counts[0] - tables[T_HEADERS, table]
+            tables[T_COLUMNS, table] = counts[N_SPANS] - tables[T_HEADERS, table]
             tables[T_TO, table] = at
             return end_tag(data, at, end, _HEADERS) if at - begin <= LONGEST else -1
         if not opens(data, at, end, _COL):
@@ -126,23 +195,25 @@ def _headers(data, at, end, table, tables, spans, marks, counts, tag):
             return -1
         is_text = tag[TYPE_END] - tag[TYPE_AT] == 1 and load_1(data, tag[TYPE_AT]) == ord("T")
         mark = tag[TEXT_ODD] | (TEXT_COLUMN if is_text else 0)
-        _keep(tag[TEXT_AT], tag[TEXT_END], mark, spans, marks, counts[0])
-        counts[0] += 1
+        _keep(found, tag[TEXT_AT], tag[TEXT_END], mark)
 
 
 @inlined
-def _value(values, flags, place, where):
+def _new_value(found):
     """A value of the table or list where the reader stands, so far without column, labels and text."""
+    values, where, place = found.values, found.where, _new(found, N_VALUES)
     values[V_RECORD, place], values[V_SECTION, place] = where[_W_RECORD], where[_W_SECTION]
     values[V_SECTION_NAME, place], values[V_PART, place] = where[_W_NAME], where[_W_PART]
     values[V_TABLE, place], values[V_ROW, place], values[V_COLUMN, place] = where[_W_TABLE], where[_W_ROW], 0
     values[V_ROW_LABEL, place], values[V_ROW_TYPE, place], values[V_LABEL, place], values[V_TEXT, place] = 0, 0, 0, 0
-    flags[place] = 0
+    found.flags[place] = 0
+    return place
 
 
-@kernel
-def _row(data, at, end, where, table, tables, rows, values, flags, spans, marks, counts, tag):
+@inlined
+def _row(data, at, end, table, found):
     """The place behind a row of a table, or -1. table: its place among all."""
+    tag, tables, rows, values = found.tag, found.tables, found.rows, found.values
     begin = at
     at = attributes(data, at + 1 + _ROW.shape[0], end, tag)
     if at < 0:
@@ -150,11 +221,9 @@ def _row(data, at, end, where, table, tables, rows, values, flags, spans, marks,
     kind, is_sum = 0, 0
     if tag[TYPE_END]:
         is_sum = 1 if is_word(data, tag[TYPE_AT], tag[TYPE_END], _SUM) else 0
-        kind = _keep(tag[TYPE_AT], tag[TYPE_END], 0, spans, marks, counts[0])
-        counts[0] += 1
-    place = counts[2]
-    counts[2] += 1
-    first, column, label = counts[1], 0, 0
+        kind = _keep(found, tag[TYPE_AT], tag[TYPE_END], 0)
+    place = _new(found, N_ROWS)
+    first, column, label = found.counts[N_VALUES], 0, 0
     rows[R_FIRST, place], rows[R_CELLS, place] = first, 0
     rows[R_TABLE, place], rows[R_IS_SUM, place] = table, is_sum
     if tag[CLOSED]:
@@ -170,32 +239,28 @@ def _row(data, at, end, where, table, tables, rows, values, flags, spans, marks,
         at = leaf(data, at, end, _COL, tag)
         if at < 0:
             return -1
-        value = counts[1]
-        counts[1] += 1
-        _value(values, flags, value, where)
+        value = _new_value(found)
         values[V_COLUMN, value] = column
         if tag[TEXT_END] > tag[TEXT_AT]:
-            values[V_TEXT, value] = _keep(tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD], spans, marks, counts[0])
-            counts[0] += 1
+            values[V_TEXT, value] = _keep_text(found)
         if column == 0:
             label = values[V_TEXT, value]
         values[V_ROW_LABEL, value], values[V_ROW_TYPE, value] = label, kind
         if column < columns:
             values[V_LABEL, value] = headers + column
-            flags[value] = IN_TEXT_COLUMN if marks[headers + column] & TEXT_COLUMN else 0
+            found.flags[value] = IN_TEXT_COLUMN if found.marks[headers + column] & TEXT_COLUMN else 0
         column += 1
 
 
-@kernel
-def _variable(data, at, end, where, values, flags, spans, marks, counts, tag):
+@inlined
+def _variable(data, at, end, found):
     """The place behind a variable, or -1."""
+    tag, values = found.tag, found.values
     at = attributes(data, at + 1 + _VAR.shape[0], end, tag)
     if at < 0 or tag[CLOSED]:
         return -1
-    value = counts[1]
-    counts[1] += 1
-    _value(values, flags, value, where)
-    flags[value] = VARIABLE
+    value = _new_value(found)
+    found.flags[value] = VARIABLE
     while True:
         at = skip_spaces(data, at, end)
         if closes(data, at, end):
@@ -208,18 +273,17 @@ def _variable(data, at, end, where, values, flags, spans, marks, counts, tag):
             return -1
         if at < 0 or values[field, value]:
             return -1
-        values[field, value] = _keep(tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD], spans, marks, counts[0])
-        counts[0] += 1
+        values[field, value] = _keep_text(found)
 
 
 @kernel
-def _container(data, at, end, word, where, tables, rows, values, flags, spans, marks, counts, tag):
+def _container(data, at, end, word, found):
     """The place behind a table or a list of variables, or -1."""
+    tag, where, tables = found.tag, found.where, found.tables
     at = attributes(data, at + 1 + word.shape[0], end, tag)
     if at < 0 or tag[CLOSED]:
         return -1
-    table = counts[3]
-    counts[3] += 1
+    table = _new(found, N_TABLES)
     tables[T_SEGMENT, table], tables[T_PART, table] = where[_W_SEGMENT], where[_W_PART]
     tables[T_HEADERS, table], tables[T_COLUMNS, table], tables[T_FROM, table], tables[T_TO, table] = 0, 0, 0, 0
     where[_W_ROW] = 0
@@ -229,13 +293,13 @@ def _container(data, at, end, word, where, tables, rows, values, flags, spans, m
             where[_W_TABLE] += 1
             return end_tag(data, at, end, word)
         if opens(data, at, end, _ROW):
-            at = _row(data, at, end, where, table, tables, rows, values, flags, spans, marks, counts, tag)
+            at = _row(data, at, end, table, found)
             where[_W_ROW] += 1
         elif opens(data, at, end, _VAR):
-            at = _variable(data, at, end, where, values, flags, spans, marks, counts, tag)
+            at = _variable(data, at, end, found)
             where[_W_ROW] += 1
         elif opens(data, at, end, _HEADERS) and where[_W_ROW] == 0 and tables[T_TO, table] == 0:
-            at = _headers(data, at, end, table, tables, spans, marks, counts, tag)
+            at = _headers(data, at, end, table, found)
         else:
             return -1
         if at < 0:
@@ -243,34 +307,34 @@ def _container(data, at, end, word, where, tables, rows, values, flags, spans, m
 
 
 @inlined
-def _named(data, at, end, spans, marks, counts, tag):
+def _named(data, at, end, found):
     """The place behind the name of a segment or part, -1 if that is refused, or `at` where there is none."""
+    tag = found.tag
     tag[TEXT_AT], tag[TEXT_END] = 0, 0
     at = skip_spaces(data, at, end)
     if not opens(data, at, end, _NAME):
         return at
     at = leaf(data, at, end, _NAME, tag)
     if at >= 0:
-        _keep(tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD], spans, marks, counts[0])
-        counts[0] += 1
+        _keep_text(found)
     return at
 
 
 @kernel
-def _part(data, at, end, where, tables, rows, values, flags, messages, spans, marks, counts, tag):
+def _part(data, at, end, found):
     """The place behind a part of a segment, or -1."""
-    at = attributes(data, at + 1 + _PART.shape[0], end, tag)
-    if at < 0 or tag[CLOSED]:
+    at = attributes(data, at + 1 + _PART.shape[0], end, found.tag)
+    if at < 0 or found.tag[CLOSED]:
         return -1
-    known = counts[0]
-    at = _named(data, at, end, spans, marks, counts, tag)
-    where[_W_PART] = known if counts[0] > known else 0
+    known = found.counts[N_SPANS]
+    at = _named(data, at, end, found)
+    found.where[_W_PART] = known if found.counts[N_SPANS] > known else 0
     while at >= 0:
         at = skip_spaces(data, at, end)
         if closes(data, at, end):
             return end_tag(data, at, end, _PART)
         if opens(data, at, end, _MESSAGE):
-            at = _message(data, at, end, where, messages, spans, marks, counts, tag)
+            at = _message(data, at, end, found)
             continue
         if opens(data, at, end, _TABLE):
             word = _TABLE
@@ -280,31 +344,31 @@ def _part(data, at, end, where, tables, rows, values, flags, messages, spans, ma
             word = _CAPTION
         else:
             return -1
-        at = _container(data, at, end, word, where, tables, rows, values, flags, spans, marks, counts, tag)
+        at = _container(data, at, end, word, found)
     return -1
 
 
 @kernel
-def _segment(data, at, end, where, segments, tables, rows, values, flags, messages, spans, marks, counts, tag):
+def _segment(data, at, end, found):
     """The place behind a segment, or -1."""
-    at = attributes(data, at + 1 + _SEGMENT.shape[0], end, tag)
-    if at < 0 or tag[CLOSED]:
+    where, segments, counts = found.where, found.segments, found.counts
+    at = attributes(data, at + 1 + _SEGMENT.shape[0], end, found.tag)
+    if at < 0 or found.tag[CLOSED]:
         return -1
-    segment, known = counts[4], counts[0]
-    counts[4] += 1
-    at = _named(data, at, end, spans, marks, counts, tag)
-    where[_W_NAME], where[_W_SEGMENT] = known if counts[0] > known else 0, segment
+    segment, known = _new(found, N_SEGMENTS), counts[N_SPANS]
+    at = _named(data, at, end, found)
+    where[_W_NAME], where[_W_SEGMENT] = known if counts[N_SPANS] > known else 0, segment
     segments[S_RECORD, segment], segments[S_NAME, segment] = where[_W_RECORD], where[_W_NAME]
-    segments[S_FIRST, segment] = counts[1]
+    segments[S_FIRST, segment] = counts[N_VALUES]
     while at >= 0:
         at = skip_spaces(data, at, end)
         if closes(data, at, end):
-            segments[S_END, segment], where[_W_SEGMENT] = counts[1], -1
+            segments[S_END, segment], where[_W_SEGMENT] = counts[N_VALUES], -1
             return end_tag(data, at, end, _SEGMENT)
         if opens(data, at, end, _MESSAGE):
-            at = _message(data, at, end, where, messages, spans, marks, counts, tag)
+            at = _message(data, at, end, found)
         elif opens(data, at, end, _PART):
-            at = _part(data, at, end, where, tables, rows, values, flags, messages, spans, marks, counts, tag)
+            at = _part(data, at, end, found)
         else:
             return -1
     return -1
@@ -339,8 +403,9 @@ def _listed(data, outer, outer_stop, inner, inner_stop, attribute, attribute_sto
 
 
 @kernel
-def _head(data, at, end, paths, path_ends, report, heads, spans, marks, counts, tag):
+def _head(data, at, end, paths, path_ends, report, found):
     """Where the head of a report ends, or -1: elements of one or two steps, none of those asked for twice."""
+    tag, heads = found.tag, found.heads
     begin, outer, outer_stop = at, 0, 0
     for path in range(path_ends.shape[0]):
         heads[path, report] = 0
@@ -373,8 +438,7 @@ def _head(data, at, end, paths, path_ends, report, heads, spans, marks, counts, 
                 first, last = tag[VALUES + 2 * k], tag[VALUES + 2 * k + 1]
                 if heads[path, report] or first == last or load_1(data, first) == 32 or load_1(data, last - 1) == 32:
                     return -1
-                heads[path, report] = _keep(first, last, 0, spans, marks, counts[0])
-                counts[0] += 1
+                heads[path, report] = _keep(found, first, last, 0)
         closed = tag[CLOSED]
         tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD] = 0, 0, 0
         if not closed:
@@ -385,8 +449,7 @@ def _head(data, at, end, paths, path_ends, report, heads, spans, marks, counts, 
         if path >= 0:
             if heads[path, report]:
                 return -1
-            heads[path, report] = _keep(tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD], spans, marks, counts[0])
-            counts[0] += 1
+            heads[path, report] = _keep_text(found)
         elif tag[TEXT_ODD]:
             return -1
         if is_inner and not closed:
@@ -397,31 +460,25 @@ def _head(data, at, end, paths, path_ends, report, heads, spans, marks, counts, 
 
 
 @kernel
-def scan_reports(
-    data, begin, end, paths, path_ends,
-    values, flags, rows, tables, segments, messages, reports, heads, spans, marks, counts, scratch,
-):  # fmt: skip
+def scan_reports(data, begin, end, paths, path_ends, found):
     """Read the reports of which `data[begin:end]` is made, with only white space between them; False if refused.
 
-    paths, path_ends: what is asked of their heads, as in `head.PATHS`; `heads` gets the number of the text of each.
-    counts: spans, values, rows, tables, segments, messages and reports found. The other arrays have one column for
-    each, their rows being the fields this module names, and room for as many as there are tags. Span 0 is the text
-    that is missing. scratch: `REPORT_SCRATCH` numbers, zero.
+    paths, path_ends: what is asked of their heads, as in `head.PATHS`; found: room for as many things of each kind as
+    there are tags.
     """
-    tag, where = scratch[:SCRATCH], scratch[SCRATCH:]
-    counts[:] = 0
-    spans[:, 0], marks[0], counts[0] = 0, 0, 1
+    tag, where = found.tag, found.where
+    found.counts[:] = 0
+    _keep(found, 0, 0, 0)
     at = skip_spaces(data, begin, end)
     while at < end:
         if not opens(data, at, end, _POSTPROCESSOR):
             return False
-        report = counts[6]
-        counts[6] += 1
-        reports[P_HAS_CONTENT, report] = 0
+        report = _new(found, N_REPORTS)
+        found.reports[P_HAS_CONTENT, report] = 0
         at = attributes(data, at + 1 + _POSTPROCESSOR.shape[0], end, tag)
         if at < 0 or tag[CLOSED]:
             return False
-        at = _head(data, at, end, paths, path_ends, report, heads, spans, marks, counts, tag)
+        at = _head(data, at, end, paths, path_ends, report, found)
         where[_W_RECORD], where[_W_SECTION], where[_W_TABLE], where[_W_SEGMENT] = report, -1, 0, -1
         while at >= 0:
             at = skip_spaces(data, at, end)
@@ -429,13 +486,11 @@ def scan_reports(
                 at = end_tag(data, at, end, _POSTPROCESSOR)
                 break
             if opens(data, at, end, _SEGMENT):
-                reports[P_HAS_CONTENT, report] = 1
+                found.reports[P_HAS_CONTENT, report] = 1
                 where[_W_SECTION] += 1
-                at = _segment(
-                    data, at, end, where, segments, tables, rows, values, flags, messages, spans, marks, counts, tag
-                )
+                at = _segment(data, at, end, found)
             elif opens(data, at, end, _MESSAGE):
-                at = _message(data, at, end, where, messages, spans, marks, counts, tag)
+                at = _message(data, at, end, found)
             else:
                 return False
         if at < 0:
