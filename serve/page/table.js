@@ -1,4 +1,4 @@
-// Tables, and the same as CSV. A column is {name, unit, number, prose, text(value)}; a row is its values in order.
+// Tables, and the same as CSV. A column is {name, unit, number, prose, wraps, text(value)}; a row is its values in order.
 
 import { h, save } from "/static/dom.js";
 import { figure } from "/static/figures.js";
@@ -39,8 +39,8 @@ export const table = (columns, rows, caption) =>
       : null,
   );
 
-const kind = ({ number, prose, name }) =>
-  number ? "number" : prose ? "prose" : /interval|day$/.test(name) ? "within" : "";
+const kind = ({ number, prose, wraps, name }) =>
+  number ? "number" : prose ? "prose" : !wraps && /interval|day$/.test(name) ? "within" : "";
 
 export function grid(columns, rows, caption) {
   const cells = (row) =>

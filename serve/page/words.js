@@ -27,12 +27,13 @@ const ENDINGS = [
   ["_tps", " rate"],
 ];
 const UNITS = { pct: "%", "pct of one CP": "% of one CP", "us/tran": "µs/transaction", "tran/s": "transactions/s", count: "" };
+const SPELT = { avg: "average", io: "I/O", max: "highest", min: "lowest", p90: "90th percentile", stddev: "standard deviation" };
 const SHORT = new Set(["aor", "cics", "dasd", "db2", "for", "ims", "mq", "tor", "zcee", "ziip"]);
 
 export function words(metric) {
   if (NAMES[metric]) return NAMES[metric];
   // A unit at the end is said beside the figure.
-  const [ending, said] = ENDINGS.find(([end]) => metric.endsWith(end)) ?? [/(?<!_per)_(mb_per_s|ms|s|pct|kb|mb)$/.exec(metric)?.[0] ?? "", ""];
+  const [ending, said] = ENDINGS.find(([end]) => metric.endsWith(end)) ?? [/(?<!_per)_(mb_per_s|per_s|ms|s|pct|kb|mb)$/.exec(metric)?.[0] ?? "", ""];
   const parts = metric
     .slice(0, metric.length - ending.length)
     .split("_")
@@ -42,7 +43,7 @@ export function words(metric) {
 }
 
 // A class, group or resource in the field's own spelling.
-export const spelt = (name) => (SHORT.has(name) ? name.toUpperCase() : name);
+export const spelt = (name) => SPELT[name] ?? (SHORT.has(name) ? name.toUpperCase() : name);
 // A figure with what it is of.
 export const named = (metric, of) => (of ? `${words(metric)}, ${spelt(of)}` : words(metric));
 

@@ -116,11 +116,16 @@ function count(one, given) {
   };
 }
 
+// What may be drawn together: figures of one metric in one unit, as reports have an average of several things.
+const kind = (output) => (output.unit ? `${output.metric} ${output.unit}` : output.metric);
+
 // The metrics of an answer to choose from; the choice stays where there still is such a metric.
 function offer(select, outputs, otherwise) {
-  const names = [...new Set(outputs.map((output) => output.metric))];
-  const wanted = [select.value, otherwise].find((one) => names.includes(one));
-  select.replaceChildren(...names.map((one) => new Option(words(one), one)));
+  const kinds = new Map(outputs.map((output) => [kind(output), output]));
+  const several = Map.groupBy(kinds.values(), (output) => output.metric);
+  const name = ({ metric, unit: said }) => (several.get(metric).length > 1 ? `${words(metric)}, ${unit(said)}` : words(metric));
+  const wanted = [select.value, otherwise].find((one) => kinds.has(one));
+  select.replaceChildren(...[...kinds].map(([key, output]) => new Option(name(output), key)));
   if (wanted) select.value = wanted;
 }
 
@@ -137,14 +142,17 @@ function varying(conditions) {
   return [...levels].filter(([, own]) => own.size > 1).map(([key]) => key);
 }
 
-// A few figures one by one, more of them by their least and most.
-function inShort(outputs, said) {
+// A few figures one by one; of more of them that they are many, of what, and how far they are apart.
+function inShort(outputs, said, labels) {
   const strong = (text) => h("strong", {}, `${text} ${said}`);
   const values = outputs.map((output) => output.value);
-  if (outputs.length > FEW)
-    return [strong(`${figure(Math.min(...values))} to ${figure(Math.max(...values))}`), `, over ${outputs.length} conditions`];
   const conditions = outputs.map((output) => partsOf(output.condition));
   const keys = varying(conditions);
+  if (outputs.length > FEW) {
+    const each = keys.map((key) => spelledKey(key, labels)).join(" and ");
+    const apart = strong(`${figure(Math.min(...values))} to ${figure(Math.max(...values))}`);
+    return [`${outputs.length} figures, one for each ${each || "condition"}, from `, apart];
+  }
   return outputs.flatMap((output, i) => [
     i ? "; " : "",
     keys.length ? `${keys.map((key) => conditions[i].get(key) ?? "").join(", ")} ` : "",
@@ -153,20 +161,23 @@ function inShort(outputs, said) {
   ]);
 }
 
+// A key within a sentence.
+const spelledKey = (key, labels) =>
+  (labels.get(key) ?? key.replaceAll("_", " ")).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
 const spelled = (level) => (level && Number.isFinite(Number(level)) ? Number(level).toLocaleString("en") : level);
 
 // Keys in what the model says of itself become words.
 const inWords = (text, labels) => text.replace(/\b\w+\b/g, (word) => labels.get(word)?.split(",")[0] ?? word);
 
 function shown(found, metric, study, along, labels) {
-  const own = found.outputs.filter((output) => output.metric === metric);
+  const own = found.outputs.filter((output) => kind(output) === metric);
   const said = unit(own[0]?.unit);
   const { resource, utilization_pct: full, stations } = found.bottleneck;
   return [
     h(
       "section",
       { ariaLabel: "Answer" },
-      h("p", { className: "headline", id: "headline" }, `${words(metric)}: `, inShort(own, said), "."),
+      h("p", { className: "headline", id: "headline" }, `${words(own[0].metric)}: `, inShort(own, said, labels), "."),
       stations.length ? h("p", {}, `Fullest: ${resourceName(resource)}, at ${figure(full, 3)} %.`) : null,
       found.extrapolated ? h("p", { className: "warning" }, "This leaves what was measured: see the notes.") : null,
       notes(found.notes.map((note) => inWords(note, labels))),
@@ -185,16 +196,16 @@ function everyFigure(found, labels) {
   return table(
     [
       { name: "Figure" },
-      ...keys.map((key) => ({ name: labels.get(key) ?? key.replaceAll("_", " ") })),
+      ...(keys.length ? [{ name: keys.length > 1 ? "of" : (labels.get(keys[0]) ?? keys[0].replaceAll("_", " ")) }] : []),
       { name: "value", number: true },
-      { name: "interval", term: term("90 % interval", "interval") },
+      { name: "interval", term: term("90 % interval", "interval"), wraps: true },
       { name: "unit" },
       { name: "measured", number: true },
       { name: "rests on", prose: true },
     ],
     found.outputs.map((output, i) => [
       words(output.metric),
-      ...keys.map((key) => spelled(conditions[i].get(key) ?? "")),
+      ...(keys.length ? [keys.map((key) => spelled(conditions[i].get(key))).filter(Boolean).join(", ")] : []),
       output.value,
       within(output),
       unit(output.unit),
@@ -209,14 +220,21 @@ function everyFigure(found, labels) {
 async function curve(system, at, chosen, axis, labels) {
   const here = at[axis.key] ?? null;
   const swept = await ask("/v1/sweep", { system, key: axis.key, ...span(axis, here), at: without(at, axis.key) });
+  // The number itself is where a figure stands along it, and no line of its own.
+  const rest = (condition) => condition.split("; ").filter((part) => !part.startsWith(`${axis.key}=`)).join("; ");
   const all = [
     ...swept.steps.flatMap((step) => step.outputs.map((output) => ({ ...output, x: step.value }))),
     ...swept.measured.map((one) => ({ ...one, x: one.at })),
-  ].sort((one, other) => one.x - other.x);
-  // What a network adds to an answer does not follow every condition.
-  const metric = all.some((one) => one.metric === chosen) ? chosen : all[0]?.metric;
-  if (!metric) return h("p", { className: "quiet" }, `No figure is known along ${axis.label}.`);
-  const points = all.filter((one) => one.metric === metric);
+  ]
+    .map((one) => ({ ...one, condition: rest(one.condition) }))
+    .sort((one, other) => one.x - other.x);
+  // What a network adds to an answer does not follow every condition, and of one value there is nothing to follow.
+  const known = Map.groupBy(all.filter((one) => one.value !== null), kind);
+  const follows = (one) => new Set(known.get(one)?.map(({ x }) => x)).size > 1;
+  const drawable = [chosen, ...known.keys()].find(follows);
+  if (!drawable) return h("p", { className: "quiet" }, `No figure is known along ${axis.label}.`);
+  const points = all.filter((one) => kind(one) === drawable);
+  const { metric } = points[0];
   const lines = Map.groupBy(points, (point) => point.condition);
   const conditions = [...lines.keys()].map(partsOf);
   const keys = varying(conditions);
@@ -254,8 +272,8 @@ async function curve(system, at, chosen, axis, labels) {
       .filter((points) => points.values.some((value) => value !== null)),
     marks: here === null ? [] : [{ x: here, label: "your question" }],
   });
-  const other = `${words(chosen)} is not known along ${axis.label}; ${words(metric)} is.`;
-  return metric === chosen ? drawn : [h("p", { className: "quiet" }, other), drawn];
+  const other = `${words(chosen.split(" ")[0])} is not known along ${axis.label}; ${words(metric)} is.`;
+  return drawable === chosen ? drawn : [h("p", { className: "quiet" }, other), drawn];
 }
 
 // From the first level measured to beyond the last, or about the only one, and as far as is asked.

@@ -8,7 +8,7 @@ import { resourceName } from "/static/parts.js";
 import { address, keys } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
-import { inWords, scenario } from "/static/views/scenario.js";
+import { worded, scenario } from "/static/views/scenario.js";
 import { withoutNetwork } from "/static/words.js";
 
 const MOST_SCENARIOS = 3,
@@ -31,7 +31,7 @@ export async function headroom(body, { system, params, known }) {
       ask("/v1/headroom", { system, at: keys(text), max_busy_pct: target }).catch((error) => error),
     ),
   ]);
-  const names = scenarios.map((text) => inWords(about, text));
+  const names = scenarios.map((text) => worded(about, text));
   const failed = answers.flatMap((one, i) => (one instanceof Error ? [[names[i], one]] : []));
   const good = answers
     .map((answer, i) => ({ answer, name: names[i] }))

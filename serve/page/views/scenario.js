@@ -49,7 +49,7 @@ export function scenario(name, system, given) {
 }
 
 // A scenario as an address has it, in words.
-export function inWords(system, given) {
+export function worded(system, given) {
   const labels = new Map(changeable(system).map((one) => [one.key, one.label]));
   const said = Object.entries(keys(given)).map(([key, value]) => {
     const [what, unit = ""] = (labels.get(key) ?? key).split(", ");
