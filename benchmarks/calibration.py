@@ -35,6 +35,7 @@ def rows(lpars: int, days: int, classes: int) -> tuple[pd.DataFrame, pd.DataFram
         is_dedicated=False,
         weight=100.0,
         is_initially_capped=False,
+        cap_engines=np.nan,
         logical_processors=ENGINES,
         shared_engines=lpars * ENGINES * 0.7,
         physical_engines=lpars * ENGINES * 0.7,

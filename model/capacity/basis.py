@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.ensemble import System
-from model.capacity.figures import machine_asked
+from model.capacity.figures import MAYBE_FULL, SURELY_FULL, machine_asked
 from model.capacity.loads import Load, engine_cost
 from model.capacity.parts import LPAR, State
 from model.capacity.questions import said
@@ -112,8 +112,7 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
             f"{full}: the rate cannot be reached, its work asks for {asked:.4g} % of them; busy and MSU are what they "
             f"give; CPU of groups, times per transaction and the bottleneck what is asked for{served}"
         )
-    elif np.any(busy > available) and (Estimate.of(busy - available).hi or 0.0) > 0:
-        notes.append("saturation is within the interval: responses have no upper limit")
+    notes += _maybe_full("the engines are saturated", busy / available)
     if "engines" in outside and "machine" not in load.asked:
         factor = Estimate.of(engine_cost(ready, state.scenario.engines))
         notes.append(
@@ -132,8 +131,9 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
             "taken, is not known"
         )
     for name, used in state.limits.items():
-        if used[0, 0] >= 1.0:
+        if used[0, 0] >= 1.0 and np.mean(used[1:, 0] >= 1.0) > SURELY_FULL:
             notes.append(f"limit {name} is exceeded: its classes have no steady response")
+        notes += _maybe_full(f"limit {name} is exceeded", used[:, 0])
     notes += _users(ready, load, state)
     notes += _gate(entry.get("gate"))
     if "kept" in entry:
@@ -143,6 +143,17 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
     notes += entry.get("notes", [])
     return notes
+
+
+def _maybe_full(what: str, used: Array) -> list[str]:
+    """What to say of a resource of which parts, (draws,), are used, if it may be full or not."""
+    chance = float(np.mean(used[1:] >= 1.0))
+    if not MAYBE_FULL < chance <= SURELY_FULL:
+        return []
+    return [
+        f"{what} with a chance of {chance:.0%}: responses that wait there are the middle of what they are where there "
+        "is room, and have no upper limit"
+    ]
 
 
 def _users(ready: System, load: Load, state: State) -> list[str]:

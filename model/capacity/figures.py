@@ -25,6 +25,8 @@ OF_RESPONSES = ("response_ms", "p90_ms", "limit_pct", "users")
 # Figures of groups, which add up to the total.
 PARTS = ("pct", "us_per_tran")
 SHARE = "share of the machine by weight or cap"
+# Chance of having no steady state from which a response has no upper limit, and beyond which it has no value.
+MAYBE_FULL, SURELY_FULL = 0.05, 0.9
 
 
 def condition_of(ready: System, load: Load, spec: Mapping[str, Any]) -> str:
@@ -187,9 +189,24 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
     key = (spec["response"], spec["stream"])
     if key not in table:
         return None
+    found = of_settled(table[key])
     if spec["stream"] not in ready.streams:
-        return table[key]
-    return np.where(ready.stream(state.scenario, spec["stream"])[0] > 0, table[key], np.nan)
+        return found
+    return np.where(ready.stream(state.scenario, spec["stream"])[0] > 0, found, np.nan)
+
+
+def of_settled(times: Array) -> Array:
+    """Responses, (draws, loads), whose value, where there may be no steady state, is the median of the draws that have
+    one; none where these are hardly any."""
+    settled = np.isfinite(times[1:])
+    chance = 1.0 - settled.mean(axis=0)
+    unsure = np.flatnonzero(chance > MAYBE_FULL)
+    if not len(unsure):
+        return times
+    found = times.copy()
+    for i in unsure:
+        found[0, i] = np.median(times[1:, i][settled[:, i]]) if chance[i] <= SURELY_FULL else np.inf
+    return found
 
 
 def _machine_busy_pct(ready: System, state: State) -> Array | None:

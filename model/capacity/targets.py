@@ -15,7 +15,7 @@ from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered, extrapolated, notes_on
 from model.capacity.crossing import crossing
 from model.capacity.ensemble import System
-from model.capacity.figures import CPS, bottleneck, held_to_no_target, resources
+from model.capacity.figures import CPS, bottleneck, held_to_no_target, of_settled, resources
 from model.capacity.loads import Load, engine_cost
 from model.capacity.parts import Scenario, State
 from model.capacity.questions import MOST_ENGINES, QuestionError, positive, system_entry
@@ -174,7 +174,7 @@ def on_engines(ready: System, scenario: Scenario, engines: int) -> Scenario:
 def _size_row(ready: System, state: State, engines: int, fullest: str, parts: Array) -> dict[str, Any]:
     response = None
     if ready.responses:
-        values = _worst(state)[:, 0]
+        values = of_settled(_worst(state))[:, 0]
         response = Estimate.of(values) if np.isfinite(values[0]) else None
     probability = float(np.mean(parts[:, 1:].max(axis=0) <= 1.0))
     return {

@@ -90,7 +90,8 @@ def _row(question: str, output: Mapping[str, Any], predicted: Mapping[str, Any] 
     value, lo, hi = (predicted[name] for name in ("value", "lo", "hi"))
     error = value - truth if metric.endswith("_pct") else 100 * (value / truth - 1) if truth else None
     room = ROUNDING * abs(truth)
-    held = None if lo is None or hi is None else lo - room <= output["hi"] and output["lo"] <= hi + room
+    # A response that may have no steady state has no upper limit.
+    held = None if lo is None else lo - room <= output["hi"] and (hi is None or output["lo"] <= hi + room)
     return Compared(question, metric, condition, truth, value, lo, hi, error, held)
 
 

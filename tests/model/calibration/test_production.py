@@ -105,6 +105,18 @@ def test_cost_of_a_class_is_its_own_and_the_rest_is_uncaptured(bundle):
     assert answer.output("cpu_us_per_tran").value == pytest.approx(1e6 * whole / rate, rel=1e-6)
 
 
+def test_a_load_that_may_be_too_much_has_the_response_of_where_it_is_not(bundle):
+    peak = predict(bundle, "PRDA", {"growth_pct": 0}).output("cpu_busy_pct").value
+    fixed = 100.0 * FIXED / ENGINES
+    asked = [predict(bundle, "PRDA", {"growth_pct": 100.0 * (busy - peak) / (peak - fixed)}) for busy in (99, 100, 101)]
+    settled, maybe, never = (answer.output("response_ms", "class=LOW") for answer in asked)
+    assert settled.value < settled.hi
+    assert settled.value < maybe.lo < maybe.value
+    assert maybe.hi is None
+    assert any("saturated with a chance of" in note for note in asked[1].notes)
+    assert never is None
+
+
 def test_a_workload_stands_for_its_classes_and_an_unknown_class_is_refused(bundle):
     both = predict(bundle, "prda", {"growth_pct.cics": 10}).output("cpu_busy_pct").value
     assert both == pytest.approx(predict(bundle, "PRDA", {"growth_pct": 10}).output("cpu_busy_pct").value)
