@@ -483,7 +483,9 @@ def test_a_system_measured_at_conditions_is_asked_by_them(browser, home, bundle)
         one.go("what-if?system=shop&by=conditions&metric=cpu_busy_pct+pct")
         drawn = page.locator("figure", has_text="CPU busy against General-purpose CPs")
         drawn.get_by_text("Table", exact=True).click()
-        busy = [text.split("\t")[1:] for text in drawn.locator("details tbody tr").all_inner_texts()]
+        rows = drawn.locator("details tbody tr")
+        rows.first.wait_for()
+        busy = [text.split("\t")[1:] for text in rows.all_inner_texts()]
         assert len(busy) > 3, "one line along the engines, which no figure's condition divides"
         assert all(cells[0] != "–" for cells in busy)
         assert float(busy[0][0].replace(",", "")) > float(busy[-1][0].replace(",", ""))
