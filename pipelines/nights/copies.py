@@ -3,7 +3,10 @@
 import hashlib
 import json
 import shutil
-from pathlib import Path
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path, PurePosixPath
 
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit
@@ -16,7 +19,9 @@ from pipelines.settings import FILE
 _KEPT = (
     "warehouse/etalon.duckdb",
     "published/etalon.duckdb",
+    "published/definitions.json",
     "models",
+    "mlflow/mlflow.db",
     "mlflow",
     "nights",
     "layouts",
@@ -25,6 +30,8 @@ _KEPT = (
     "tokens.json",
     FILE,
 )
+#: What a fit beside the copy is writing: files that have not their names yet, and the registry, copied before them.
+_OF_A_FIT = shutil.ignore_patterns(".*", "*.db", "*.db-*")
 _MANIFEST = "backup.json"
 
 
@@ -46,7 +53,9 @@ def backup(home: Home, folder: Path) -> Path:
             source, target = home.root / name, folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir():
-                shutil.copytree(source, target)
+                shutil.copytree(source, target, ignore=_OF_A_FIT, dirs_exist_ok=True)
+            elif source.suffix == ".db" and source.exists():
+                _copy_registry(source, target)
             elif source.exists():
                 shutil.copy2(source, target)
     digests = {str(path.relative_to(folder)): _digest(path) for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -57,7 +66,8 @@ def backup(home: Home, folder: Path) -> Path:
 def restore(home: Home, folder: Path) -> Path:
     """Make the state of an empty state folder from a copy; the state folder.
 
-    EtalonError where the copy is not whole, naming the file, or the state folder has a warehouse already.
+    The warehouse comes last and in one step: what was cut short is restored again. EtalonError where the copy is not
+    whole, naming the file, or the state folder has a warehouse already.
     """
     manifest = folder / _MANIFEST
     if not manifest.is_file():
@@ -72,18 +82,20 @@ def restore(home: Home, folder: Path) -> Path:
         )
     from ingest.warehouse import version
 
-    listed = json.loads(manifest.read_text(encoding="utf-8"))
-    if listed["schema"] > version.SCHEMA:
+    schema, digests = _listed(manifest)
+    if schema > version.SCHEMA:
         raise EtalonError(f"{folder}: was made by a later version of Etalon; use that one", Exit.NO_INPUT)
-    for name, digest in listed["files"].items():
+    for name, digest in digests.items():
         path = folder / name
         if not path.is_file() or _digest(path) != digest:
             raise EtalonError(f"{path}: is missing or not what was copied; take another copy", Exit.NO_INPUT)
     home.require_writable()
-    for name in listed["files"]:
+    for name in sorted(digests, key=lambda name: (name == _KEPT[0], name)):
         target = home.root / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(folder / name, target)
+        copied = target.with_name(f".{target.name}.part")
+        shutil.copy2(folder / name, copied)
+        copied.replace(target)
     migrate(home)
     return home.root
 
@@ -115,6 +127,26 @@ def migrate(home: Home) -> str:
         f"from schema {found} to {version.SCHEMA}; `etalon build` makes the marts anew; what earlier layouts did not "
         "read of a dump, `etalon ingest --reload outdated` does"
     )
+
+
+def _copy_registry(source: Path, target: Path) -> None:
+    """Copy what was committed to the registry's database, whoever is writing it."""
+    with closing(sqlite3.connect(source)) as con, closing(sqlite3.connect(target)) as copy:
+        con.backup(copy)
+
+
+def _listed(manifest: Path) -> tuple[int, Mapping[str, str]]:
+    """The schema that a copy is of, and the digests of its files, each in a place where `backup` puts one."""
+    try:
+        found = json.loads(manifest.read_text(encoding="utf-8"))
+        schema, digests = int(found["schema"]), dict(found["files"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise EtalonError(f"{manifest}: cannot be read ({error!r}); take another copy", Exit.NO_INPUT) from error
+    for name in digests:
+        path = PurePosixPath(name)
+        if ".." in path.parts or not any(path.is_relative_to(kept) for kept in _KEPT):
+            raise EtalonError(f"{manifest}: {name!r} is no file of a copy; take another copy", Exit.NO_INPUT)
+    return schema, digests
 
 
 def _digest(path: Path) -> str:

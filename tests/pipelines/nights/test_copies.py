@@ -1,5 +1,11 @@
 """Copies of a state folder, and its warehouse brought up to a later version."""
 
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import duckdb
 import pytest
 
@@ -15,6 +21,8 @@ def test_a_copy_is_restored_whole_or_not_at_all(warehouse, tmp_path):
     (warehouse.root / "models" / "champion.json").write_text("{}")
     granted(warehouse.root / "tokens.json", "ci", ["read"], None)
     warehouse.machines.write_text("machine,engines,su_per_s\n")
+    warehouse.definitions.parent.mkdir()
+    warehouse.definitions.write_text('{"": "abc"}')
     with run.only_one(warehouse), pytest.raises(EtalonError, match="another night"):
         copies.backup(warehouse, tmp_path / "copy")
     copy = copies.backup(warehouse, tmp_path / "copy")
@@ -23,6 +31,7 @@ def test_a_copy_is_restored_whole_or_not_at_all(warehouse, tmp_path):
     other = Home(tmp_path / "other")
     copies.restore(other, copy)
     assert other.champion.read_text() == "{}"
+    assert other.definitions.read_text() == '{"": "abc"}'
     assert other.machines.read_text() == "machine,engines,su_per_s\n"
     assert [grant.name for grant in read(other.root / "tokens.json")] == ["ci"]
     with duckdb.connect(str(other.warehouse), read_only=True) as con:
@@ -35,6 +44,57 @@ def test_a_copy_is_restored_whole_or_not_at_all(warehouse, tmp_path):
     with pytest.raises(EtalonError, match="no copy of a state") as refused:
         copies.restore(Home(tmp_path / "third"), tmp_path / "other")
     assert refused.value.code == Exit.NO_INPUT
+
+
+def test_a_registry_is_copied_as_committed_though_a_fit_was_killed_while_it_wrote(warehouse, tmp_path):
+    registry = warehouse.mlflow / "mlflow.db"
+    artifact = registry.parent / "artifacts" / "1" / "bundle.json"
+    artifact.parent.mkdir(parents=True)
+    artifact.write_text("{}")
+    with closing(sqlite3.connect(tmp_path / "fit.db")) as con:
+        con.executescript("PRAGMA cache_size = 1; CREATE TABLE t (x)")
+        con.execute("INSERT INTO t VALUES ('committed')")
+        con.commit()
+        # More than the cache holds: the file has pages that are not committed, and a journal to take them back.
+        con.executemany("INSERT INTO t VALUES (?)", [("x" * 4000,)] * 100)
+        for left in tmp_path.glob("fit.db*"):
+            shutil.copy(left, registry.with_name(left.name.replace("fit", "mlflow")))
+    copies.restore(Home(tmp_path / "other"), copies.backup(warehouse, tmp_path / "copy"))
+    with closing(sqlite3.connect(tmp_path / "other" / "mlflow" / "mlflow.db")) as con:
+        assert con.execute("SELECT x FROM t").fetchall() == [("committed",)]
+    assert (tmp_path / "other" / "mlflow" / "artifacts" / "1" / "bundle.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize("name", ["../out", "models/../../out", "/tmp/out", "cache/x", "models-2/x"])
+def test_a_copy_is_refused_whose_list_names_a_file_elsewhere(warehouse, tmp_path, name):
+    copy = copies.backup(warehouse, tmp_path / "copy")
+    manifest = json.loads((copy / "backup.json").read_text())
+    (copy / "backup.json").write_text(json.dumps({**manifest, "files": {**manifest["files"], name: "0" * 64}}))
+    with pytest.raises(EtalonError, match="no file of a copy") as refused:
+        copies.restore(Home(tmp_path / "other"), copy)
+    assert refused.value.code == Exit.NO_INPUT and not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": null, "files": {}}'])
+def test_a_list_of_a_copy_that_cannot_be_read_is_refused_by_name(tmp_path, text):
+    (tmp_path / "backup.json").write_text(text)
+    with pytest.raises(EtalonError, match=r"backup\.json: cannot be read"):
+        copies.restore(Home(tmp_path / "other"), tmp_path)
+
+
+def test_a_restore_that_was_cut_short_is_done_whole_the_next_time(warehouse, tmp_path, monkeypatch):
+    copy, other = copies.backup(warehouse, tmp_path / "copy"), Home(tmp_path / "other")
+
+    def cut_short(source, target):
+        Path(target).write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("shutil.copy2", cut_short)
+        copies.restore(other, copy)
+    copies.restore(other, copy)
+    with duckdb.connect(str(other.warehouse), read_only=True) as con:
+        assert con.execute("SELECT count(*) FROM marts.fct_msu").fetchone() == (60,)
 
 
 def test_a_warehouse_from_before_versions_is_brought_up_and_a_later_one_refused(warehouse):
