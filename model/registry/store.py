@@ -35,6 +35,13 @@ QUIET = {
     "MLFLOW_UV_AUTO_DETECT": "false",
     "GIT_PYTHON_REFRESH": "quiet",
 }
+#: Where MLflow's database has addresses of artifacts, which are absolute.
+_ADDRESSES = (
+    ("experiments", "artifact_location"),
+    ("runs", "artifact_uri"),
+    ("logged_models", "artifact_location"),
+    ("model_versions", "storage_location"),
+)
 SERVED = Path(__file__).with_name("served.py")
 
 
@@ -198,6 +205,15 @@ def _require_readable(database: Path) -> None:
         ) from None
 
 
+def _move(database: Path, old: str, new: str) -> None:
+    """Have a registry look for its artifacts in its own folder, which was another one before a restore or a move."""
+    with closing(sqlite3.connect(database)) as con, con:
+        for table, column in _ADDRESSES:
+            inside = f"substr({column} || '/', 1, length(:old) + 1) = :old || '/'"
+            moved = f"UPDATE {table} SET {column} = :new || substr({column}, length(:old) + 1) WHERE {inside}"
+            con.execute(moved, {"old": old, "new": new})
+
+
 @contextmanager
 def tracking(tracking_dir: Path, server: str | None) -> Iterator[Any]:
     """MLflow pointed at the folder or the server, and silent but for errors."""
@@ -219,8 +235,11 @@ def tracking(tracking_dir: Path, server: str | None) -> Iterator[Any]:
         uri = server or f"sqlite:///{_database(tracking_dir)}"
         mlflow.set_tracking_uri(uri)
         mlflow.set_registry_uri(uri)
-        if mlflow.get_experiment_by_name(EXPERIMENT) is None:
-            mlflow.create_experiment(EXPERIMENT, artifact_location=(tracking_dir.absolute() / "artifacts").as_uri())
+        here, experiment = (tracking_dir.absolute() / "artifacts").as_uri(), mlflow.get_experiment_by_name(EXPERIMENT)
+        if experiment is None:
+            mlflow.create_experiment(EXPERIMENT, artifact_location=here)
+        elif server is None and experiment.artifact_location != here:
+            _move(_database(tracking_dir), experiment.artifact_location, here)
         yield mlflow
     finally:
         logger.setLevel(level)

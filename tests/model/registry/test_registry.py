@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import mlflow
 import pandas as pd
@@ -21,6 +22,7 @@ from model.registry import (
     make_champion,
     register,
 )
+from model.registry.store import EXPERIMENT, tracking
 from model.validation import validate
 from tests.full_disk import files_no_larger_than
 from tests.model.points import made_points
@@ -152,6 +154,20 @@ def test_a_version_whose_artifacts_are_gone_is_listed_without_systems(registry, 
     versions = json.loads(export_versions(folder, tmp_path / "versions.json").read_text())["versions"]
     assert versions[-1]["model_version"] == version.model_version
     assert versions[-1]["systems"] == versions[-1]["errors"] == []
+
+
+def test_a_registry_in_another_folder_reads_and_writes_its_own_artifacts(registry, tmp_path):
+    folder, _, version = registry
+    other = shutil.copytree(folder, tmp_path / "restored here" / "mlflow")
+    for path in other.rglob("bundle.json"):
+        path.write_text(path.read_text().replace('"git_commit": "123"', '"git_commit": "456"'))
+    assert load_champion(other)["data"]["git_commit"] == "456"
+    assert load_champion(folder)["data"]["git_commit"] == "123"
+    with tracking(other, None) as moved:
+        assert moved.get_experiment_by_name(EXPERIMENT).artifact_location == (other / "artifacts").as_uri()
+    with tracking(other, None) as moved:
+        loaded = moved.MlflowClient().get_model_version_download_uri(MODEL_NAME, version.version)
+    assert loaded.startswith((other / "artifacts").as_uri())
 
 
 def test_a_registry_without_champion_says_so(tmp_path):
