@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ingest.formats.smf.kernels.locating import measure_sections
-from ingest.formats.smf.kernels.nesting import measure_chained, measure_pointed
+from ingest.formats.smf.kernels.nesting import Runs, measure_chained, measure_pointed
 from ingest.formats.smf.placing import place_rows
 from ingest.formats.smf.plan import Found, Plan
 
@@ -21,41 +21,29 @@ def measure(plan: Plan, data: Bytes, starts: Ints, lengths: Ints) -> Found:
     heads, faults = np.zeros(records, np.int64), np.zeros(records, np.int64)
     offsets, sizes, counts = (np.zeros((records, kinds), np.int64) for _ in range(3))
     found = Found(heads, offsets, sizes, counts, faults)
-    measure_sections(
-        data,
-        starts,
-        lengths,
-        plan.triplets,
-        plan.prefixed,
-        plan.layout.header.length if plan.layout.header.rest is None else _WHOLE_RECORD,
-        found.heads,
-        found.offsets,
-        found.sizes,
-        found.counts,
-        found.faults,
-    )
+    head_length = plan.layout.header.length if plan.layout.header.rest is None else _WHOLE_RECORD
+    measure_sections(data, starts, lengths, plan.triplets, plan.prefixed, head_length, found)
     for column, nest in enumerate(plan.nests, len(plan.sections) - len(plan.nests)):
         runs = _runs(plan, nest.parent, data, starts, found)
-        totals = np.zeros(len(runs[0]), np.int64)
+        totals = np.zeros(len(runs.record), np.int64)
         if nest.section.walk == "chained":
-            measure_chained(data, starts, *runs, nest.code, nest.others, 4 * column, faults, totals)
+            measure_chained(data, starts, found, runs, nest.code, nest.others, 4 * column, totals)
         else:
-            triplet = (nest.triplet, nest.from_parent)
-            measure_pointed(data, starts, lengths, heads, *runs, *triplet, 4 * column, faults, totals)
-        counts[:, column] = totals if plan.nest(nest.parent) is None else np.bincount(runs[0], totals, records)
+            measure_pointed(data, starts, lengths, found, runs, nest.triplet, nest.from_parent, 4 * column, totals)
+        counts[:, column] = totals if plan.nest(nest.parent) is None else np.bincount(runs.record, totals, records)
     return found
 
 
-def _runs(plan: Plan, column: int, data: Bytes, starts: Ints, found: Found) -> tuple[Ints, Ints, Ints, Ints]:
-    """The rows of a section that follow one another: record, offset of the first, length of one, number.
+def _runs(plan: Plan, column: int, data: Bytes, starts: Ints, found: Found) -> Runs:
+    """The rows of a section that follow one another.
 
     A run per record, or per row where the section is nested: then of records without fault only.
     """
     if plan.nest(column) is None:
         offset, size, count = (part[:, column].copy() for part in (found.offsets, found.sizes, found.counts))
-        return np.arange(len(starts)), offset, size, count
+        return Runs(np.arange(len(starts)), offset, size, count)
     good = np.flatnonzero(found.faults == 0)
     sound, keys = found.taken(good), np.zeros((len(good), len(plan.sections)), np.int64)
     rows = place_rows(plan, column, data, starts[good], sound, keys, keys)
     record = np.repeat(good, sound.counts[:, column])
-    return record, rows.at - starts[record], rows.limits, np.ones(len(record), np.int64)
+    return Runs(record, rows.at - starts[record], rows.limits, np.ones(len(record), np.int64))

@@ -1,7 +1,7 @@
 """Rows of sections that have been found and checked: where each stands, its keys, and the tables they make."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,26 +17,25 @@ Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(slots=True)
-class PlacedRows:
-    """Where the rows of one table stand, how long each is, and their keys; parent_seq only for nested sections."""
+class PlacedRows(NamedTuple):
+    """Where the rows of one table stand, how long each is, and their keys; parent_seq only of nested sections."""
 
     at: Ints
     limits: Ints
     record_seq: npt.NDArray[np.uint32]
     section_seq: npt.NDArray[np.uint32]
-    parent_seq: npt.NDArray[np.uint32] | None
+    parent_seq: npt.NDArray[np.uint32] = np.empty(0, np.uint32)
 
     @classmethod
     def empty(cls, rows: int, *, nested: bool) -> "PlacedRows":
         """Room for the places and keys of rows."""
         at, limits = np.empty(rows, np.int64), np.empty(rows, np.int64)
         record_seq, section_seq = np.empty(rows, np.uint32), np.empty(rows, np.uint32)
-        return cls(at, limits, record_seq, section_seq, np.empty(rows, np.uint32) if nested else None)
+        return cls(at, limits, record_seq, section_seq, np.empty(rows if nested else 0, np.uint32))
 
     def table(self, section: Section, data: Bytes, selectors: Mapping[str, Ints] | None = None) -> pa.Table:
         """The section's table of these rows."""
-        keys = (self.record_seq, self.section_seq, self.parent_seq)
+        keys = (self.record_seq, self.section_seq, self.parent_seq if section.parent else None)
         return rows_table(section, data, self.at, self.limits, *keys, selectors)
 
 
@@ -57,20 +56,18 @@ def place_rows(
     """
     section, nest, counts = plan.sections[column], plan.nest(column), found.counts[:, column]
     rows = PlacedRows.empty(int(counts.sum()), nested=nest is not None)
-    wanted = (rows.at, rows.limits, rows.record_seq, rows.section_seq)
     if nest is None:
-        given = (part[:, column].copy() for part in (owners, found.offsets, found.sizes, found.counts, first))
-        place_sections(data, starts, *given, section.walk == "length_prefixed", *wanted)
+        place_sections(data, starts, found, owners, first, column, section.walk == "length_prefixed", rows)
         return rows
     parents = (placed or {}).get(nest.parent)
     if parents is None:
         parents = place_rows(plan, nest.parent, data, starts, found, owners, first)
     of_record = np.repeat(np.arange(len(starts)), found.counts[:, nest.parent])
-    above = (parents.at, parents.limits, parents.record_seq, parents.section_seq, first[of_record, column])
+    above = (starts[of_record], parents, first[of_record, column])
     if section.walk == "chained":
-        place_chained(data, starts[of_record], *above, nest.code, nest.others, *wanted, rows.parent_seq)
+        place_chained(data, *above, nest.code, nest.others, rows)
     else:
-        place_pointed(data, starts[of_record], *above, nest.triplet, nest.from_parent, *wanted, rows.parent_seq)
+        place_pointed(data, *above, nest.triplet, nest.from_parent, rows)
     return rows
 
 
@@ -82,7 +79,7 @@ def tables_of(
     sequence: record_seq of each record; owners and first as in `place_rows`.
     """
     header = plan.layout.header
-    top = PlacedRows(starts, found.heads, sequence.astype(np.uint32), np.zeros(len(starts), np.uint32), None)
+    top = PlacedRows(starts, found.heads, sequence.astype(np.uint32), np.zeros(len(starts), np.uint32))
     tables = {header.table: top.table(header, data)}
     placed: dict[int, PlacedRows] = {}
     for column, section in enumerate(plan.sections):

@@ -1,6 +1,7 @@
 """Layouts made ready for the kernels."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,7 @@ _ALIGNED = 8
 """Bytes to which sections may be aligned."""
 
 
-@dataclass(slots=True)
-class Found:
+class Found(NamedTuple):
     """Checked triplets of records: matrices of shape (records, sections), and per record header length and fault.
 
     Of nested sections only the counts are known here, over all their parents in the record.
@@ -97,7 +97,7 @@ class Plan:
         unknown = np.zeros(len(lengths), np.bool_)
         if placed and not outside and not self.layout.handler:
             prefixed = self.prefixed[:placed]
-            find_unknown(found.offsets, found.sizes, found.counts, lengths, prefixed, _ALIGNED, unknown)
+            find_unknown(found, lengths, prefixed, _ALIGNED, unknown)
         return unknown
 
     def in_layout_order(self, counts: Ints) -> list[int]:

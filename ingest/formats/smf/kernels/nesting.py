@@ -1,29 +1,41 @@
 """Compiled loops that find sections which other sections place, and prove that they lie inside their record.
 
-To measure, parents are given in runs of rows that follow one another, as they have been checked before: the record of
-each run, in rising order, offset of its first row, length of one, and number.
+To measure, parents are given in `Runs` of rows that follow one another, as they have been checked before; what has been
+measured goes into a `plan.Found`, what is placed into `placing.PlacedRows`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from ingest.formats.smf.kernels.locating import NO_LENGTH, OUTSIDE, _number
-from ingest.kernels.jit import kernel
+from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import load_4
 
 SHORTEST_ENTRY = 3
 """Bytes a chained entry has at least: its length (2) and its type (1)."""
 
 
+class Runs(NamedTuple):
+    """Rows that follow one another: record of each run, in rising order, offset of its first row, size and number."""
+
+    record: npt.NDArray[np.int64]
+    offset: npt.NDArray[np.int64]
+    size: npt.NDArray[np.int64]
+    number: npt.NDArray[np.int64]
+
+
 @kernel
-def measure_pointed(
-    data, starts, lengths, heads, record, offset, size, count, triplet, from_parent, fault, faults, totals
-):
+def measure_pointed(data, starts, lengths, found, runs, triplet, from_parent, fault, totals):
     """Check the triplets that parents hold, and count the sections that each run places.
 
     triplet: position in the parent, widths of offset, length and number; from_parent: offsets count from the parent,
-    not from the record; fault: code of the section to put into `faults`, 4 times its number. Sections of one record
-    must not take more bytes than the record has, so that no record makes more rows than it has bytes.
+    not from the record; fault: code of the section to put into the faults of `found`, 4 times its number. Sections of
+    one record must not take more bytes than the record has, so that no record makes more rows than it has bytes.
     """
+    record, offset, size, count = runs
+    heads, faults = found.heads, found.faults
     end = triplet[0] + triplet[1] + triplet[2] + triplet[3]
     room = np.int64(0)
     for r in range(record.shape[0]):
@@ -53,36 +65,38 @@ def measure_pointed(
             totals[r] += number
 
 
-@kernel
-def place_pointed(
-    data, starts, parents, sizes, owners, ordinals, first, triplet, from_parent, at, limits, seq, section, parent
-):
-    """Place, length, record_seq, section_seq and parent_seq of every section that measured parents place.
+@inlined
+def _place(rows, row, at, length, parents, p, number):
+    """Put down a row that parent p places: the one of this number in its record."""
+    rows.at[row], rows.limits[row] = at, length
+    rows.record_seq[row], rows.section_seq[row] = parents.record_seq[p], number
+    rows.parent_seq[row] = parents.section_seq[p]
 
-    starts: start of the record of each parent row; parents: where the row is; sizes: its length; owners and ordinals:
-    its record_seq and section_seq; first: section_seq of the first row of its record's sections of this kind.
+
+@kernel
+def place_pointed(data, starts, parents, first, triplet, from_parent, rows):
+    """Rows of every section that measured parents place.
+
+    starts: start of the record of each parent row; first: section_seq of the first row of its record's sections of this
+    kind.
     """
     end = triplet[0] + triplet[1] + triplet[2] + triplet[3]
     row = 0
     seen = np.int64(0)
-    for p in range(parents.shape[0]):
+    for p in range(starts.shape[0]):
         if p == 0 or starts[p] != starts[p - 1]:
             seen = first[p]
-        if end > sizes[p]:
+        if end > parents.limits[p]:
             continue
-        place = parents[p] + triplet[0]
+        place = parents.at[p] + triplet[0]
         offset = _number(data, place, triplet[1])
         length = _number(data, place + triplet[1], triplet[2])
         number = _number(data, place + triplet[1] + triplet[2], triplet[3])
         if number == 0 or offset == 0:
             continue
-        base = parents[p] if from_parent else starts[p]
+        base = parents.at[p] if from_parent else starts[p]
         for k in range(number):
-            at[row] = base + offset + k * length
-            limits[row] = length
-            seq[row] = owners[p]
-            section[row] = seen
-            parent[row] = ordinals[p]
+            _place(rows, row, base + offset + k * length, length, parents, p, seen)
             seen += 1
             row += 1
 
@@ -99,8 +113,10 @@ def _is_wanted(kind, code, others):
 
 
 @kernel
-def measure_chained(data, starts, record, offset, size, count, code, others, fault, faults, totals):
+def measure_chained(data, starts, found, runs, code, others, fault, totals):
     """Walk the entries behind each parent's own, which start with their length and type, and count those of a type."""
+    record, offset, size, count = runs
+    faults = found.faults
     for r in range(record.shape[0]):
         i = record[r]
         totals[r] = 0
@@ -126,28 +142,22 @@ def measure_chained(data, starts, record, offset, size, count, code, others, fau
 
 
 @kernel
-def place_chained(
-    data, starts, parents, sizes, owners, ordinals, first, code, others, at, limits, seq, section, parent
-):
+def place_chained(data, starts, parents, first, code, others, rows):
     """The same as `place_pointed` for the entries of chains."""
     row = 0
     seen = np.int64(0)
-    for p in range(parents.shape[0]):
+    for p in range(starts.shape[0]):
         if p == 0 or starts[p] != starts[p - 1]:
             seen = first[p]
-        place = parents[p]
-        end = place + sizes[p]
+        place = parents.at[p]
+        end = place + parents.limits[p]
         own = True
         while place + SHORTEST_ENTRY <= end:
             length = _number(data, place, 2)
             if length < SHORTEST_ENTRY or length > end - place:
                 break
             if not own and _is_wanted(data[place + 2], code, others):
-                at[row] = place
-                limits[row] = length
-                seq[row] = owners[p]
-                section[row] = seen
-                parent[row] = ordinals[p]
+                _place(rows, row, place, length, parents, p, seen)
                 seen += 1
                 row += 1
             own = False
