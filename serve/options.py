@@ -16,7 +16,8 @@ UNITS = {"kb": "KB", "mb": "MB", "tps": "transactions/s"}
 """Units by the last word of a key."""
 KEYS = {"etr_tps": "Transactions per second", "engines": "General-purpose CPs", "think_time": "Think time, s"}
 KEYS |= {"file_size": "File size, MB"}
-SHORT = ("aors", "fors", "ifp", "ims", "jvm", "lpar", "tors")
+SHORT = {word: word.upper() for word in ("http", "ifp", "ims", "jvm", "lpar", "lu2")}
+SHORT |= {"aors": "AORs", "fors": "FORs", "tors": "TORs", "tran": "transaction"}
 
 
 def of_network(entry: Mapping[str, Any]) -> list[Option]:
@@ -84,7 +85,7 @@ def _spelt(key: str) -> str:
     """A key in words: `buffer_kb` as Buffer, KB."""
     words = key.split("_")
     unit = UNITS.get(words[-1])
-    said = " ".join(word.upper() if word in SHORT else word for word in (words[:-1] if unit else words))
+    said = " ".join(SHORT.get(word, word) for word in (words[:-1] if unit else words))
     return said[:1].upper() + said[1:] + (f", {unit}" if unit else "")
 
 

@@ -28,7 +28,9 @@ const ENDINGS = [
 ];
 const UNITS = { pct: "%", "pct of one CP": "% of one CP", "us/tran": "µs/transaction", "tran/s": "transactions/s", count: "" };
 const SPELT = { avg: "average", io: "I/O", max: "highest", min: "lowest", p90: "90th percentile", stddev: "standard deviation" };
-const SHORT = new Set(["aor", "cics", "dasd", "db2", "for", "ims", "mq", "tor", "zcee", "ziip"]);
+const SHORT = new Set(
+  "aor cf cics csa csm dasd db2 dedb dli ecsa emh for http ims jvm lpar lsqa lu2 mips mq sdt semh srb tor zcee ziip".split(" "),
+);
 
 export function words(metric) {
   if (NAMES[metric]) return NAMES[metric];
@@ -37,7 +39,7 @@ export function words(metric) {
   const parts = metric
     .slice(0, metric.length - ending.length)
     .split("_")
-    .map(spelt);
+    .map((part, i) => (i && part === "for" ? part : spelt(part)));
   const text = parts.join(" ") + said;
   return text[0].toUpperCase() + text.slice(1);
 }
