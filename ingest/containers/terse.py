@@ -118,6 +118,51 @@ def _put(symbol: int, variable: bool, state: NDArray[np.int64], out: NDArray[np.
 
 
 @kernel
+def _spell(code: int, state: NDArray[np.int64], table: NDArray[np.int32], stack: NDArray[np.int32]) -> bool:
+    """Put the symbols of a code on the stack, last first, and learn the phrase it begins; False where that is damaged.
+
+    The phrases the code is made of become the newest; the oldest makes room.
+    """
+    parent, extension, newer, older = table[0], table[1], table[2], table[3]
+    slot = older[0]
+    last = older[slot]
+    older[0] = last
+    newer[last] = 0
+    front = slot
+    depth = 0
+    symbol = code
+    pending = state[_PENDING]
+    pending_at = -1
+    while symbol >= _FIRST_PHRASE:
+        if symbol == slot:
+            return False
+        after, before = newer[symbol], older[symbol]
+        newer[before] = after
+        older[after] = before
+        newer[symbol] = front
+        older[front] = symbol
+        front = symbol
+        if symbol == pending:
+            pending_at = depth
+        stack[depth] = extension[symbol]
+        depth += 1
+        symbol = parent[symbol]
+    extension[pending] = symbol
+    if pending_at >= 0:
+        stack[pending_at] = symbol
+    first = newer[0]
+    newer[slot] = first
+    older[first] = slot
+    newer[0] = front
+    older[front] = 0
+    stack[depth] = symbol
+    state[_DEPTH] = depth + 1
+    parent[slot] = code
+    state[_PENDING] = slot
+    return True
+
+
+@kernel
 def _unpack(
     data: NDArray[np.uint8],
     variable: bool,
@@ -128,7 +173,6 @@ def _unpack(
     used: int,
 ) -> tuple[int, int]:
     """PACK: rows of `table` are parent, extension, newer, older (list neighbours; slot 0 is the list's head)."""
-    parent, extension, newer, older = table[0], table[1], table[2], table[3]
     room = out.size - 8
     while True:
         while state[_DEPTH] > 0:
@@ -144,41 +188,8 @@ def _unpack(
         if code == 0:
             return _ENDED, used
         state[_CODE] += 1
-        slot = older[0]
-        last = older[slot]
-        older[0] = last
-        newer[last] = 0
-        front = slot
-        depth = 0
-        symbol = code
-        pending = state[_PENDING]
-        pending_at = -1
-        while symbol >= _FIRST_PHRASE:
-            if symbol == slot:
-                return _CORRUPT, used
-            after, before = newer[symbol], older[symbol]
-            newer[before] = after
-            older[after] = before
-            newer[symbol] = front
-            older[front] = symbol
-            front = symbol
-            if symbol == pending:
-                pending_at = depth
-            stack[depth] = extension[symbol]
-            depth += 1
-            symbol = parent[symbol]
-        extension[pending] = symbol
-        if pending_at >= 0:
-            stack[pending_at] = symbol
-        first = newer[0]
-        newer[slot] = first
-        older[first] = slot
-        newer[0] = front
-        older[front] = 0
-        stack[depth] = symbol
-        state[_DEPTH] = depth + 1
-        parent[slot] = code
-        state[_PENDING] = slot
+        if not _spell(code, state, table, stack):
+            return _CORRUPT, used
 
 
 @kernel
@@ -210,6 +221,38 @@ def _release(node: int, following: NDArray[np.int32], back: NDArray[np.int32]) -
 
 
 @kernel
+def _learn(state: NDArray[np.int64], table: NDArray[np.int32]) -> None:
+    """Make a node of the last two phrases."""
+    left, right, following, back = table[0], table[1], table[2], table[3]
+    fresh = state[_FREE]
+    state[_FREE] = following[fresh]
+    left[fresh] = state[_PREVIOUS]
+    right[fresh] = state[_PENDING]
+    _reference(state[_PREVIOUS], following, back)
+    _reference(state[_PENDING], following, back)
+    _append_unreferenced(fresh, following, back)
+    state[_PREVIOUS] = state[_PENDING]
+    state[_PENDING] = 0
+
+
+@kernel
+def _free_oldest(state: NDArray[np.int64], table: NDArray[np.int32]) -> bool:
+    """Free the node that has been unreferenced for longest; False where there is none."""
+    left, right, following, back = table[0], table[1], table[2], table[3]
+    oldest = following[0]
+    if oldest == 0:
+        return False
+    after, before = following[oldest], back[oldest]
+    back[after] = before
+    following[before] = after
+    _release(left[oldest], following, back)
+    _release(right[oldest], following, back)
+    following[oldest] = state[_FREE]
+    state[_FREE] = oldest
+    return True
+
+
+@kernel
 def _unspack(
     data: NDArray[np.uint8],
     variable: bool,
@@ -225,7 +268,7 @@ def _unspack(
     free slot; node 0 is the queue's head. Record marks put nothing into data without records: a phrase of so many that
     they might never end, as one that is part of itself, is damage.
     """
-    left, right, following, back = table[0], table[1], table[2], table[3]
+    left, right = table[0], table[1]
     room = out.size - 8
     marks = 0
     while True:
@@ -250,15 +293,7 @@ def _unspack(
             if used < 0:
                 return _LONG_RECORD, 0
         if state[_PENDING]:
-            fresh = state[_FREE]
-            state[_FREE] = following[fresh]
-            left[fresh] = state[_PREVIOUS]
-            right[fresh] = state[_PENDING]
-            _reference(state[_PREVIOUS], following, back)
-            _reference(state[_PENDING], following, back)
-            _append_unreferenced(fresh, following, back)
-            state[_PREVIOUS] = state[_PENDING]
-            state[_PENDING] = 0
+            _learn(state, table)
         code = _code_at(data, state[_CODE])
         if code < 0:
             return _OUT_OF_CODES, used
@@ -269,17 +304,8 @@ def _unspack(
         if state[_PREVIOUS] == 0:
             state[_PREVIOUS] = code
         else:
-            if state[_FREE] < 0:
-                oldest = following[0]
-                if oldest == 0:
-                    return _CORRUPT, used
-                after, before = following[oldest], back[oldest]
-                back[after] = before
-                following[before] = after
-                _release(left[oldest], following, back)
-                _release(right[oldest], following, back)
-                following[oldest] = state[_FREE]
-                state[_FREE] = oldest
+            if state[_FREE] < 0 and not _free_oldest(state, table):
+                return _CORRUPT, used
             state[_PENDING] = code
         stack[0] = code
         state[_DEPTH] = 1
