@@ -124,7 +124,9 @@ function offer(select, outputs, otherwise) {
   const kinds = new Map(outputs.map((output) => [kind(output), output]));
   const several = Map.groupBy(kinds.values(), (output) => output.metric);
   const name = ({ metric, unit: said }) => (several.get(metric).length > 1 ? `${words(metric)}, ${unit(said)}` : words(metric));
-  const wanted = [select.value, otherwise].find((one) => kinds.has(one));
+  // An address may name the metric alone.
+  const like = (one) => [...kinds.keys()].find((key) => key === one || kinds.get(key).metric === one);
+  const wanted = [select.value, otherwise].map(like).find(Boolean);
   select.replaceChildren(...[...kinds].map(([key, output]) => new Option(name(output), key)));
   if (wanted) select.value = wanted;
 }
