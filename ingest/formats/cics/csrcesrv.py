@@ -52,6 +52,45 @@ def _copy(source: NDArray[np.uint8], position: int, target: NDArray[np.uint8], a
 
 
 @kernel
+def _expand_one(
+    source: NDArray[np.uint8], position: int, end: int, target: NDArray[np.uint8], out: int, limit: int
+) -> int:
+    """Expand the stream `source[position:end]` into `target[out:limit]`; OK or one of the codes of `REASONS`."""
+    if position >= end or source[position] != MARKER:
+        return NO_MARKER
+    position += 1
+    while position < end:
+        control = source[position]
+        position += 1
+        count = np.int64(control & 0x7F)
+        if count == 0:
+            return ZERO_COUNT
+        if out + count > limit:
+            return TOO_LONG
+        repeats = control & 0x80
+        taken = np.int64(1) if repeats else count
+        if position + taken > end:
+            return TRUNCATED
+        if repeats:
+            value = source[position]
+            if out + _ROOM <= target.size:
+                for block in range(0, count, _BLOCK):
+                    _fill(target, out + block, value)
+            else:
+                for k in range(count):
+                    target[out + k] = value
+        elif out + _ROOM <= target.size and position + _ROOM <= source.size:
+            for block in range(0, count, _BLOCK):
+                _copy(source, position + block, target, out + block)
+        else:
+            for k in range(count):
+                target[out + k] = source[position + k]
+        position += int(taken)
+        out += int(count)
+    return OK if out == limit else TOO_SHORT
+
+
+@kernel
 def expand_many(
     source: NDArray[np.uint8],
     source_offset: NDArray[np.int64],
@@ -69,52 +108,8 @@ def expand_many(
     the target partly written. Targets lie one behind the other, in ascending order.
     """
     for i in range(source_offset.size):
-        position = source_offset[i]
-        end = position + source_length[i]
-        out = target_offset[i]
-        limit = out + target_length[i]
-        if position >= end or source[position] != MARKER:
-            status[i] = NO_MARKER
-            continue
-        position += 1
-        code = OK
-        while position < end:
-            control = source[position]
-            position += 1
-            count = np.int64(control & 0x7F)
-            if count == 0:
-                code = ZERO_COUNT
-                break
-            if out + count > limit:
-                code = TOO_LONG
-                break
-            if control & 0x80:
-                if position >= end:
-                    code = TRUNCATED
-                    break
-                value = source[position]
-                if out + _ROOM <= target.size:
-                    for block in range(0, count, _BLOCK):
-                        _fill(target, out + block, value)
-                else:
-                    for k in range(count):
-                        target[out + k] = value
-                position += 1
-            else:
-                if position + count > end:
-                    code = TRUNCATED
-                    break
-                if out + _ROOM <= target.size and position + _ROOM <= source.size:
-                    for block in range(0, count, _BLOCK):
-                        _copy(source, position + block, target, out + block)
-                else:
-                    for k in range(count):
-                        target[out + k] = source[position + k]
-                position += count
-            out += count
-        if code == OK and out != limit:
-            code = TOO_SHORT
-        status[i] = code
+        end, limit = source_offset[i] + source_length[i], target_offset[i] + target_length[i]
+        status[i] = _expand_one(source, source_offset[i], end, target, target_offset[i], limit)
 
 
 @kernel
