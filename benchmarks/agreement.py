@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.any_network import any_network
 from benchmarks.lpar_networks import lpar_network
-from benchmarks.textbook_networks import textbook_network
+from benchmarks.textbook_networks import textbook_network, visits_network
 from model.network import (
     Acquire,
     Arrivals,
@@ -45,7 +45,7 @@ from model.network.simulator import SimulationError, simulate
 from model.network.solvers import solve
 
 Exp = Distribution.exponential
-FAMILIES = {"lpar": lpar_network, "anything": any_network, "textbook": textbook_network}
+FAMILIES = {"lpar": lpar_network, "anything": any_network, "textbook": textbook_network, "visits": visits_network}
 SURE = 0.2
 """Half-width over mean of a simulated response beyond which it tells nothing."""
 FEATURES = (

@@ -41,6 +41,23 @@ def textbook_network(generator: np.random.Generator) -> Network:
     return _loaded(network, float(generator.choice(LOADS)))
 
 
+def visits_network(generator: np.random.Generator) -> Network:
+    """Classes that come back at once, some of them often, to a station that serves in turn, beside longer work."""
+    g = generator
+    stations = [Station(name="queue", servers=int(g.choice([1, 1, 2, 4])), scheduling=str(g.choice(["fcfs", "hol"])))]  # type: ignore[arg-type]
+    stations.append(Station(name="shared", scheduling="ps"))
+    kind, classes = str(g.choice(["open", "closed", "mixed"])), []
+    for r in range(int(g.integers(2, 5))):
+        count = float(g.choice([1, 2, 4, 10, 20]))
+        route: list[Step] = [Visit(station="queue", service=Exp(float(g.lognormal(0, 1)) / count), count=count)]
+        if g.random() < 0.5:
+            route.append(Visit(station="shared", service=Exp(float(g.uniform(0.1, 0.5)))))
+        opens, level = kind == "open" or (kind == "mixed" and r == 0), int(g.integers(0, 2))
+        part = float(g.uniform(0.2, 1))
+        classes.append(_open(f"c{r}", route, part, level) if opens else _users(f"c{r}", route, g, level))
+    return _loaded(Network(name="visits", stations=tuple(stations), classes=tuple(classes)), float(g.choice(LOADS)))
+
+
 Parts = tuple[list[Station], list[TransactionClass], list[Resource]]
 
 

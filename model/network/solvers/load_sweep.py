@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from model.network import Network, NetworkError
 from model.network.solvers.exact_network import in_product_form
-from model.network.solvers.network_solver import known_error, solve
+from model.network.solvers.known_errors import known_error
+from model.network.solvers.network_solver import solve
 from model.network.solvers.reduction import Floats, reduce
 from model.network.solvers.solution import Solution
 from model.network.solvers.sweep import sweep
@@ -65,7 +66,7 @@ def sweep_load(network: Network, factors: ArrayLike) -> LoadSweep:
         response = np.where(found.converged[:, None], found.response, np.inf)
         closed = bool(np.any(net.users > 0))
         method, approximated = ("Linearizer", ("large lattice",)) if closed else ("open product form", ())
-        known, note = known_error(approximated)
+        known, note = known_error(approximated, closed)
         figures = found.throughput, response, found.utilisation
         names, refused = (network.class_names, network.station_names), ("",) * len(f)
         return LoadSweep(f, *names, *figures, method, not closed, known, note, approximated, refused)

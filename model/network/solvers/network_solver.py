@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Literal
 
@@ -22,41 +22,18 @@ from model.network.solvers.exact_network import (
     one_renewal_queue,
     product_form,
 )
+from model.network.solvers.known_errors import known_error, said
 from model.network.solvers.layers import layered
 from model.network.solvers.overload import most_work, overloaded_by_arrivals, without_starved
 from model.network.solvers.passive.parts import limited_parts
 from model.network.solvers.reduction import Reduced, reduce, unwaited_holding
 from model.network.solvers.solution import Floats, Limit, Solution, limits
 
-# Median and 99th percentile of the relative error of the mean response, beyond the simulation's own interval, by what
-# makes a network hard: benchmarks/agreement.py over 1,000 random networks, seed 1 (docs/solvers.md). Infinite where
-# networks were called saturated that were not.
-KNOWN_ERRORS: dict[str, tuple[float, float]] = {
-    "large lattice": (0.001, 0.01),
-    "class-dependent fcfs": (0.001, 0.14),
-    "variable fcfs": (0.004, 0.26),
-    "priorities": (0.001, 0.55),
-    "weighted sharing": (0.034, 0.39),
-    "passive resources": (0.007, 0.26),
-    "several resources": (0.011, 0.26),
-    "layered resources": (0.235, math.inf),
-    "synchronous requests": (0.004, 0.11),
-    "fork-join": (0.002, 0.05),
-    "shared machine": (0.001, 0.12),
-    "LPARs near their share": (0.07, 0.51),
-    "overflow": (0.001, 0.17),
-    "full stations": (0.001, 0.08),
-    "unequal engines": (0.001, 0.06),
-    "arrivals not Poisson": (0.001, 0.06),
-    "visits at once": (0.002, 3.5),
-    "visits at once beside long work": (0.16, math.inf),
-}
 AT_ONCE = 0.05
 """Visits a transaction to a station straight after another one to it, from which they count."""
-LONGER, MUCH_LONGER = 1.0, 20.0
+AS_LONG, LONGER, MUCH_LONGER = 1.0, 2.0, 20.0
 """The rest of the work that is met, in visits of a class, from which it counts that it comes back at once."""
 
-WEAK = 0.3
 RARE = 1e-6
 """Chance of as many transactions inside as a deadlock needs, from which it is no matter of this load."""
 CROWDING_ROUNDS = 3
@@ -183,7 +160,8 @@ def _in_layers(net: Reduced, work: Reduced, starved: NDArray[np.bool_]) -> Solut
     solution = _solution(net, figures, False, hard, tuple(overloaded), starved)
     median, far = solution.known_error
     if unsure > far:
-        solution = replace(solution, known_error=(median, unsure), error_note=_said(hard, median, unsure))
+        users = bool(np.any(net.users > 0))
+        solution = replace(solution, known_error=(median, unsure), error_note=said(hard, users, median, unsure))
     return solution if not notes else replace(solution, notes=(*solution.notes, *notes))
 
 
@@ -305,7 +283,9 @@ def _back_at_once(net: Reduced, figures: Figures) -> list[str]:
             longest = max(longest, busy * float(rest) / float(service[back].min()))
     if longest > MUCH_LONGER:
         return ["visits at once beside long work"]
-    return ["visits at once"] if longest > LONGER else []
+    if longest > LONGER:
+        return ["visits at once beside longer work"]
+    return ["visits at once"] if longest > AS_LONG else []
 
 
 def _hard(net: Reduced) -> list[str]:
@@ -362,7 +342,7 @@ def _solution(
     with np.errstate(invalid="ignore"):
         queue = np.where(throughput[:, None] > 0, throughput[:, None] * residence, 0.0)
         population = np.where(throughput > 0, throughput * response, 0.0)
-    known, note = known_error(hard)
+    known, note = known_error(hard, bool(np.any(net.users > 0)))
     return Solution(
         network=network.name,
         classes=network.class_names,
@@ -443,27 +423,6 @@ def _limits(net: Reduced, figures: Figures, held: Floats) -> tuple[Limit, ...]:
     shares = [*of_stations, *(held.sum(axis=0) / units), *of_machines]
     unwaited = unwaited_holding(net, throughput, throughput @ figures.using) / units
     return limits(names, shares, [*of_stations, *unwaited, *of_machines], float(throughput.sum()))
-
-
-def known_error(approximated: Sequence[str]) -> tuple[tuple[float, float], str]:
-    """Median and 99th percentile of the relative error of networks in which these are approximated, as if their errors
-    had nothing to do with each other, and what to say of it; nothing approximated is exact."""
-    if not approximated:
-        return (0.0, 0.0), "exact"
-    median, far = (math.hypot(*errors) for errors in zip(*(KNOWN_ERRORS[a] for a in approximated), strict=True))
-    return (median, far), _said(approximated, median, far)
-
-
-def _said(approximated: Sequence[str], median: float, far: float) -> str:
-    bound = f"{far:.0%}" if math.isfinite(far) else "no bound"
-    note = (
-        f"approximate: {', '.join(approximated)}; response within {median:.1%} in the median and {bound} in 99 of 100 "
-        "random networks of this kind"
-    )
-    weak = [a for a in approximated if KNOWN_ERRORS[a][1] > WEAK]
-    if weak or far > WEAK:
-        note += f"; weak at {', '.join(weak or ['these'])}: simulate before relying on it"
-    return note
 
 
 def _share_of_limit(net: Reduced, figures: Figures, k: int) -> float:

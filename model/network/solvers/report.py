@@ -129,7 +129,7 @@ def _label(found: Solution | LoadSweep) -> dict[str, Any]:
     return {
         "method": found.method,
         "exact": found.exact,
-        "known_error": {"median": found.known_error[0], "p99": _plain(found.known_error[1])},
+        "known_error": {"median": found.known_error[0], "p95": _plain(found.known_error[1])},
         "error_note": found.error_note,
         "approximated": list(found.approximated),
     }

@@ -36,10 +36,10 @@ class Solution:
     ``wait_s`` and ``held`` (classes, resources): wait for each passive resource per transaction, and mean units in use.
     An engine held for a synchronous request is busy, but the request's residence is at the facility.
 
-    ``exact`` says whether theory gives these figures exactly; otherwise ``known_error`` bounds the relative error seen
-    on networks of this kind (median and 99th percentile of the response), ``error_note`` says where it comes from and
-    ``approximated`` names what of the network is not exact. ``saturated`` names what an open class overloads: its
-    responses are infinite.
+    ``exact`` says whether theory gives these figures exactly; otherwise ``known_error`` bounds the relative error of
+    the response seen on networks of this kind (the median, and what more than 95 of 100 stay below), ``error_note``
+    says where it comes from and ``approximated`` names what of the network is not exact. ``saturated`` names what an
+    open class overloads: its responses are infinite.
     """
 
     network: str

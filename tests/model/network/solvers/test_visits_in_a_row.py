@@ -26,8 +26,9 @@ def test_visits_that_follow_each_other_where_servers_are_shared_are_one(scheduli
     assert responses(*[short] * 5) == pytest.approx(responses(together), rel=1e-6)
 
 
-@pytest.mark.parametrize(("long_s", "said", "bound"), [(0.1, (), 0.2), (1.0, ("visits at once",), 4.0),
-    (50.0, ("visits at once beside long work",), np.inf)], ids=["short", "long", "very long"])  # fmt: skip
+@pytest.mark.parametrize(("long_s", "said", "bound"), [(0.1, (), 0.1), (0.25, ("visits at once",), 0.5),
+    (1.0, ("visits at once beside longer work",), 2.0), (50.0, ("visits at once beside long work",), np.inf)],
+    ids=["as short", "short", "long", "very long"])  # fmt: skip
 def test_coming_back_at_once_beside_long_work_is_as_unsure_as_it_is(long_s, said, bound) -> None:
     back = open_class(0.5, visit("q", 0.1, count=5.0), name="back")
     long = open_class(0.5 / long_s, visit("q", long_s), name="long")
