@@ -291,16 +291,6 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return out
 
 
-def by_approximation(rows: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
-    """Median and 99th percentile of the response's error by what is approximated, as the answers quote them."""
-    names = sorted({name for r in rows for name in r["approximated"]})
-    out = {}
-    for name in names:
-        errors = np.array([error(r, "response") for r in rows if name in r["approximated"]])
-        out[name] = (float(np.quantile(errors, 0.5)), float(np.quantile(errors, 0.99, method="higher")))
-    return out
-
-
 def run(networks: int, seed: int, horizon: int, family: str = "features") -> tuple[list[dict[str, Any]], list[str]]:
     """Rows of all networks of a family, and what could not be compared."""
     generator = np.random.default_rng(seed)
@@ -340,8 +330,6 @@ def main() -> None:
             f"{line['feature']:24} {'exact' if line['exact'] else 'approx':6} {line['classes']:5} "
             f"{line['response_50']:12.1%} {figures} {line['throughput_max']:15.1%}"
         )
-    for name, (median, p99) in by_approximation(rows).items():
-        print(f"approximated: {name:24} median {median:7.2%}  99% {p99:7.1%}")
     low, known = stated_too_low(rows)
     print(f"{low} of {known} classes are further off than stated")
     for failure in failures:
