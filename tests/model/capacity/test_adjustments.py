@@ -38,6 +38,13 @@ def test_off_changes_nothing(known):
     assert adjusted(5.0, 4.0, 6.0, factor(chosen, "cpu")) == pytest.approx((5.0, 4.0, 6.0))
 
 
+def test_limits_that_reach_zero_or_below_keep_their_place_beside_the_value(known):
+    _, chosen = asked({"adjust.encryption": "on"}, known)
+    by = factor(chosen, "cpu")
+    for limits in ((5.0, 0.0, 6.0), (5.0, -1.0, 6.0), (0.0, 0.0, 6.0)):
+        assert adjusted(*limits, by) == pytest.approx([by.value * limit for limit in limits])
+
+
 def test_adjustments_multiply(known):
     _, both = asked({"adjust.encryption": "on", "adjust.attls": "on"}, known, ["TN3270 server"])
     parts = [factor([adjustment], "cpu").value for adjustment in both]

@@ -53,6 +53,19 @@ def test_the_msu_of_a_machine_has_those_of_its_other_lpars():
     assert value(answer, "msu", "machine M1") == pytest.approx(value(answer, "msu") + RATING * 3600e-6)
 
 
+def test_each_number_of_engines_tried_is_a_prediction_on_so_many_of_the_machine():
+    given = history()
+    none = np.zeros(len(given.seconds))
+    object.__setattr__(given, "machine", SharedMachine("M1", 16.0, 500.0, 1000.0, False, none + 5 * 900.0, none))
+    found = bundle(given)
+    rows = size(found, "PRDA", at={"growth_pct": 40}, max_busy_pct=80)["table"]
+    assert min(row["engines"] for row in rows) < 8
+    for row in rows:
+        there = predict(found, "PRDA", {"growth_pct": 40, "engines": row["engines"]})
+        assert value(there, "cpu_busy_pct") == pytest.approx(min(row["cpu_busy_pct"]["value"], 100.0)), row
+        assert there.bottleneck.resource == row["limit"], row
+
+
 @pytest.mark.parametrize("cap", [1, "on"])
 def test_the_four_hour_average_keeps_within_a_cap(cap):
     given = history()
