@@ -17,10 +17,20 @@ from pipelines.partitions import daily, landed
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.RUNNING,
 )
-def nightly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-    """A quarter past midnight UTC, for the day that has just ended."""
-    day = (context.scheduled_execution_time.astimezone(dt.UTC) - dt.timedelta(days=1)).date().isoformat()
-    return dg.RunRequest(run_key=f"nightly-{day}", partition_key=day)
+def nightly(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest]:
+    """A quarter past midnight UTC, for the day that has just ended and every day whose last run failed."""
+    ended = (context.scheduled_execution_time.astimezone(dt.UTC) - dt.timedelta(days=1)).date().isoformat()
+    days = sorted({ended, *_failed(context.instance)})
+    return [dg.RunRequest(run_key=f"nightly-{ended}-{day}", partition_key=day) for day in days]
+
+
+def _failed(instance: dg.DagsterInstance) -> list[str]:
+    """Days whose last run failed."""
+    last: dict[str, dg.DagsterRunStatus] = {}
+    for run in instance.get_runs(dg.RunsFilter(job_name="day")):  # the latest first
+        if (day := run.tags.get("dagster/partition")) is not None:
+            last.setdefault(day, run.status)
+    return [day for day, status in last.items() if status is dg.DagsterRunStatus.FAILURE]
 
 
 @dg.sensor(job_name="day", minimum_interval_seconds=60, default_status=dg.DefaultSensorStatus.RUNNING)

@@ -194,14 +194,23 @@ def test_the_sensor_asks_for_a_day_once_its_files_stand_still_between_two_looks(
     assert look(cursor)[0] == ["2026-11-19", "2026-11-20"]
 
 
-def test_the_schedule_asks_for_the_day_that_ended():
+def test_the_schedule_asks_for_the_day_that_ended_and_for_those_whose_last_run_failed():
     import dagster as dg
+    from dagster._core.test_utils import create_run_for_test
 
     from pipelines.definitions import nightly
 
+    failed, done = dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.SUCCESS
+    runs = {"2026-11-16": [failed, done], "2026-11-17": [done, failed], "2026-11-18": [failed], "2026-11-19": [done]}
     midnight = dt.datetime(2026, 11, 21, 0, 15, tzinfo=dt.UTC)
-    request = nightly(dg.build_schedule_context(scheduled_execution_time=midnight))
-    assert (request.partition_key, request.run_key) == ("2026-11-20", "nightly-2026-11-20")
+    # What asks a schedule gives it the address of an instance, which one in memory has not.
+    with dg.instance_for_test() as instance:
+        for day, statuses in runs.items():
+            for status in statuses:
+                create_run_for_test(instance, job_name="day", status=status, tags={"dagster/partition": day})
+        requests = nightly(dg.build_schedule_context(instance=instance, scheduled_execution_time=midnight))
+    assert [request.partition_key for request in requests] == ["2026-11-17", "2026-11-18", "2026-11-20"]
+    assert len({request.run_key for request in requests}) == 3
 
 
 def page_of(metadata) -> str:
