@@ -1,6 +1,8 @@
 """What must hold of every input, whatever its bytes: no other error, every byte accounted for, finite rows, bounds."""
 
+import atexit
 import resource
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -36,9 +38,11 @@ def layouts() -> Registry:
 
 @cache
 def scratch() -> Path:
-    """A folder for the files of this process, in memory where the machine has such a place."""
+    """A folder for the files of this process, in memory where the machine has such a place; gone when it ends."""
     memory = Path("/dev/shm")
-    return Path(tempfile.mkdtemp(prefix="etalon-fuzz-", dir=memory if memory.is_dir() else None))
+    folder = tempfile.mkdtemp(prefix="etalon-fuzz-", dir=memory if memory.is_dir() else None)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 @contextmanager
