@@ -261,6 +261,12 @@ class System:
         got = scenario.engines if sharing is None else sharing.limit(self.others(scenario))
         return np.full(shape, got, float)
 
+    def steadily_available(self, scenario: Scenario) -> Array:
+        """As :meth:`available`, as if the other LPARs used as much at every moment."""
+        shape, sharing = (self.draws, scenario.rates.shape[1]), self.sharing(scenario)
+        got = scenario.engines if sharing is None else sharing.steadily_left(self.others(scenario))
+        return np.full(shape, got, float)
+
     def _pool(self, scenario: Scenario, used: Array) -> Array:
         """Engines of a pool of its own in which the LPAR's work waits as long as on its machine, (draws, loads)."""
         sharing = self.sharing(scenario)

@@ -81,17 +81,41 @@ class Sharing:
         return np.asarray(np.minimum(others[..., None] * self._parts, most).sum(axis=-1))
 
     def limit(self, others: ArrayLike) -> Array:
-        """Engines the LPAR can get where the others use so many."""
-        used = np.asarray(others, float)[..., None] * self._parts
-        return np.minimum(self.own.engines, _left(used, self._weights, self.own.weight, self.physical))
+        """Engines the LPAR can get where the others use so many: on average what they leave at each moment."""
+        used = np.asarray(others, float)
+        most = self.steadily_left(used)
+        if not self._meet:
+            return most
+        return np.minimum(most, np.interp(used / self.physical, OTHERS, self._got))
 
     def pool(self, own: ArrayLike, others: ArrayLike) -> Array:
         """Engines of a pool of its own in which work of ``own`` engines waits as long; the limit where it has to."""
         used, theirs = np.broadcast_arrays(np.asarray(own, float), np.asarray(others, float))
-        limit, together = self.limit(theirs), self.own.engines + sum(one.engines for one in self.others)
-        if not theirs.any() or self.physical >= together or together > MOST_ENGINES:
+        limit = self.limit(theirs)
+        if not theirs.any() or not self._meet:
             return limit
         return self._table.pool(used, theirs, limit)
+
+    def steadily_left(self, others: Array) -> Array:
+        """Engines the LPAR gets of a machine of which the others use so many at every moment."""
+        used = others[..., None] * self._parts
+        return np.minimum(self.own.engines, _left(used, self._weights, self.own.weight, self.physical))
+
+    @property
+    def _meet(self) -> bool:
+        """Whether the LPARs can want more than there is, and are few enough to tell how often they do."""
+        return self.physical < self.own.engines + sum(one.engines for one in self.others) <= MOST_ENGINES
+
+    @cached_property
+    def _got(self) -> Array:
+        """Engines the LPAR gets where the others' use is at the nodes; beside others who ask for more than they get,
+        too, what is steadily left."""
+        others = OTHERS * self.physical
+        found = self.steadily_left(others)
+        waver = np.flatnonzero((others > 0) & (found <= self.physical - others + 1e-9))
+        for some in (waver[at : at + AT_ONCE] for at in range(0, len(waver), AT_ONCE)):
+            found[some] = np.minimum(found[some], self._table.chains.most(others[some]))
+        return found
 
     @cached_property
     def _parts(self) -> Array:
@@ -140,11 +164,11 @@ class _Table:
             others = np.maximum(OTHERS[j] * self.sharing.physical, 1e-3)
             limit = self.sharing.limit(others)
             own = OWN[i] * limit
-            pool = _alike(own, self._chains.inside(own, others), self.sharing.own.engines)
+            pool = _alike(own, self.chains.inside(own, others), self.sharing.own.engines)
             self.found[i, j] = np.log(np.maximum((pool - own) / (limit - own), 1e-6))
 
     @cached_property
-    def _chains(self) -> _Chains:
+    def chains(self) -> _Chains:
         return _Chains(self.sharing)
 
 
@@ -216,14 +240,27 @@ class _Chains:
     def inside(self, own: Array, others: Array) -> Array:
         """(B,) mean number of the LPAR's pieces inside, where it and the others use so many engines, (B,) each."""
         used = [own, *(others * part for part in self.parts)]
+        return self._solved(0, used, self._chances(used))[1]
+
+    def most(self, others: Array) -> Array:
+        """(B,) engines the LPAR gets where the others use so many, (B,), and it always wants all it can use."""
+        used = [np.full(others.shape, self.lpars[0].engines), *(others * part for part in self.parts)]
+        own, theirs = self._rates(0, self._chances(used))
+        return _got(others, own, theirs)
+
+    def _chances(self, used: Sequence[Array]) -> Sequence[Array]:
+        """(B, states) chances of how many pieces are inside each LPAR."""
         chances = [_alone(u, one.engines, n) for u, one, n in zip(used, self.lpars, self.sizes, strict=True)]
         if len(self.lpars) > 2:
             for _ in range(TURNS - 1):
                 chances = [self._solved(i, used, chances)[0] for i in range(len(self.lpars))]
-        return self._solved(0, used, chances)[1]
+        return chances
+
+    def _rates(self, i: int, chances: Sequence[Array]) -> tuple[Array, Array]:
+        return self.ways[i].rates([chances[j] for j in self.rest[i]])
 
     def _solved(self, i: int, used: Sequence[Array], chances: Sequence[Array]) -> tuple[Array, Array]:
-        own, others = self.ways[i].rates([chances[j] for j in self.rest[i]])
+        own, others = self._rates(i, chances)
         return _stationary(used[i], np.sum([used[j] for j in self.rest[i]], axis=0), own, others, self.sizes[i])
 
 
@@ -239,6 +276,15 @@ def _as_left(served: Array, arriving: Array) -> Array:
     return np.maximum(served - arriving, 0.02 * served)
 
 
+def _got(theirs: Array, own: Array, others: Array) -> Array:
+    """(B,) engines that the LPAR gets on average at its full queue."""
+    top = own.shape[1] - 1
+    done = others[:, top, 1:].copy()
+    done[:, -1] = _as_left(done[:, -1], theirs)
+    busy = np.cumprod(np.column_stack([np.ones(len(theirs)), theirs[:, None] / done]), axis=1)
+    return np.asarray((busy * own[:, top]).sum(axis=1) / busy.sum(axis=1))
+
+
 def _stationary(arriving: Array, theirs: Array, own: Array, others: Array, states: int) -> tuple[Array, Array]:
     """Chances (B, states) of how many of the LPAR are inside, and their mean (B,).
 
@@ -250,10 +296,7 @@ def _stationary(arriving: Array, theirs: Array, own: Array, others: Array, state
     """
     count, levels, m = own.shape
     top, index, below = levels - 1, np.arange(m), np.arange(m - 1)
-    done = others[:, top, 1:].copy()
-    done[:, -1] = _as_left(done[:, -1], theirs)
-    busy = np.cumprod(np.column_stack([np.ones(count), theirs[:, None] / done]), axis=1)
-    arriving = np.minimum(arriving, STEADY * (busy * own[:, top]).sum(axis=1) / busy.sum(axis=1))
+    arriving = np.minimum(arriving, STEADY * _got(theirs, own, others))
     one, rate = np.eye(m), arriving[:, None, None]
 
     def within(n: int) -> Array:

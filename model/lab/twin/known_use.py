@@ -136,6 +136,9 @@ def _used(network: Network, station: Station, result: SimulationResult, work: di
 
 
 def _all_there_is(network: Network, station: Station, found: StationResult) -> Estimate:
-    """All engines that an overloaded pool gets, if its work reached it and only its queue had yet to fill."""
+    """All engines that an overloaded pool gets, if its work reached it and only its queue had yet to fill; beside other
+    LPARs what these left it from moment to moment."""
     most = held_back(network)[station.name]
-    return Estimate(most, 0.0) if found.utilization.value > 0.9 * most else found.utilization
+    machine = station.lpar and station.lpar.cec
+    alone = machine is None or sum(s.lpar is not None and s.lpar.cec == machine for s in network.stations) == 1
+    return Estimate(most, 0.0) if alone and found.utilization.value > 0.9 * most else found.utilization

@@ -175,7 +175,7 @@ def test_other_lpars_leave_what_the_weight_does_not_guard():
     system = System({**ENTRY, "on_machine": MACHINE})
     free = system.evaluate(scenario(1000.0, 500.0, others=2.0))
     crowded = system.evaluate(scenario(1000.0, 500.0, others=7.0))
-    assert free.available[0, 0] == ENGINES
+    assert 0.95 * ENGINES < free.available[0, 0] < ENGINES
     assert crowded.available[0, 0] == pytest.approx(0.25 * (8.0 - 0.1))
     assert free.machine_busy[0, 0] == pytest.approx((2.5 + 2.0 + 0.1) / 8.0, rel=1e-9)
     assert np.isinf(crowded.response_ms["response_ms", "online"][0, 0])
@@ -233,7 +233,9 @@ def test_a_limit_beside_a_saturated_one_is_as_full_as_alone():
 def test_an_lpar_of_no_weight_gets_what_is_left():
     system = System({**ENTRY, "on_machine": {**MACHINE, "share": 0.0}})
     assert system.available(scenario(1.0, 1.0)) == pytest.approx(ENGINES)
-    assert system.available(scenario(1.0, 1.0, others=6.0)) == pytest.approx(1.9)
+    asked = scenario(1.0, 1.0, others=6.0)
+    assert system.steadily_available(asked) == pytest.approx(1.9)
+    assert (system.available(asked) < 1.9).all()
 
 
 def test_ziip_work_overflows_to_general_processors_only_where_the_ziips_are_full():

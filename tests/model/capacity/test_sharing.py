@@ -9,6 +9,7 @@ from model.capacity import queues
 from model.capacity.sharing import Sharer, Sharing
 from model.network import Arrivals, Cec, Distribution, LparShare, Network, Station, TransactionClass, Visit
 from model.network.simulator import simulate
+from model.network.simulator.result import SimulationResult
 
 
 def shared(machine: float, lpars: list[tuple[float, Sharer]]) -> tuple[Sharing, float, float]:
@@ -19,8 +20,8 @@ def shared(machine: float, lpars: list[tuple[float, Sharer]]) -> tuple[Sharing, 
     return Sharing.of(machine, 0.0, first, others), own, theirs
 
 
-def simulated(machine: float, lpars: list[tuple[float, Sharer]]) -> float:
-    """Mean number of pieces inside the first LPAR."""
+def simulated(machine: float, lpars: list[tuple[float, Sharer]]) -> SimulationResult:
+    """LPARs with work of pieces of one second."""
     shares = [LparShare(cec="m", weight=one.weight, cap="share" if one.capped else "none") for _, one in lpars]
     network = Network(
         name="shared",
@@ -38,8 +39,7 @@ def simulated(machine: float, lpars: list[tuple[float, Sharer]]) -> float:
             for i, (used, _) in enumerate(lpars)
         ),
     )
-    result = simulate(network, seed=1, horizon=150_000, precision=0.015, most=900_000)
-    return result.classes["work0"].response_s.value * lpars[0][0]
+    return simulate(network, seed=1, horizon=150_000, precision=0.015, most=900_000)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,8 @@ def simulated(machine: float, lpars: list[tuple[float, Sharer]]) -> float:
 def test_a_pool_of_its_own_makes_work_wait_as_long_as_on_the_machine(lpars, within):
     sharing, own, theirs = shared(8.0, lpars)
     predicted = float(queues.inside(own, sharing.pool(own, theirs)))
-    assert predicted == pytest.approx(simulated(8.0, lpars), rel=within)
+    inside = simulated(8.0, lpars).classes["work0"].response_s.value * own
+    assert predicted == pytest.approx(inside, rel=within)
 
 
 @given(own=st.floats(0.1, 3.5), theirs=st.floats(0.1, 4.0), weight=st.floats(50.0, 900.0))
@@ -75,7 +76,24 @@ def test_what_nobody_else_asks_for_is_the_lpars():
 
 def test_the_share_is_left_where_others_ask_for_more():
     sharing = Sharing.of(8.0, 0.0, Sharer(6, 250.0), (Sharer(8, 500.0, part=0.9), Sharer(8, 250.0, part=0.1)))
-    assert sharing.limit(np.array([2.0, 4.0, 7.5])) == pytest.approx([6.0, 4.0, (8.0 - 0.75) / 3.0])
+    assert sharing.limit(np.array([0.0, 7.5])) == pytest.approx([6.0, (8.0 - 0.75) / 3.0])
+
+
+@pytest.mark.parametrize(
+    "lpars",
+    [
+        [Sharer(6, 400.0), (5.49, Sharer(6, 600.0))],
+        [Sharer(6, 700.0), (4.29, Sharer(6, 600.0))],
+        [Sharer(6, 700.0), (5.6, Sharer(6, 600.0))],
+        [Sharer(6, 200.0), (2.0, Sharer(4, 400.0)), (2.0, Sharer(5, 400.0))],
+    ],
+)
+def test_an_lpar_that_wants_more_gets_what_the_others_leave_at_each_moment(lpars):
+    own, *others = lpars
+    asked = [(1.2 * own.engines, own), *others]
+    sharing, _, theirs = shared(10.0, asked)
+    got = simulated(10.0, asked).stations["lpar0"].utilization.value * own.engines
+    assert float(sharing.limit(theirs)) == pytest.approx(got, rel=0.01)
 
 
 def test_many_lpars_are_taken_together_with_all_their_weight_and_use():
