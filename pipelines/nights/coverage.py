@@ -188,18 +188,23 @@ def _together(found: list[Lack]) -> list[Lack]:
 
 
 def _usual(hours: Mapping[dt.datetime, int], day: dt.date) -> float:
-    """Records of a usual day: the median of the same day of the week, or of all days where there are not two."""
+    """Records of a usual day: the median of those like it."""
     days: dict[dt.date, int] = defaultdict(int)
     for at, count in hours.items():
-        if at.date() < day:
-            days[at.date()] += count
-    same = [count for date, count in days.items() if date.weekday() == day.weekday()]
-    return median(same if len(same) > 1 else list(days.values())) if days else 0.0
+        days[at.date()] += count
+    return median([days[one] for one in _alike(days, day)] or [0.0])
+
+
+def _alike(days: Iterable[dt.date], day: dt.date) -> list[dt.date]:
+    """Those of the days before one that say what is usual on it: of the same day of the week, or all without two."""
+    before = [one for one in days if one < day]
+    same = [one for one in before if one.weekday() == day.weekday()]
+    return same if len(same) > 1 else before
 
 
 def _silent(hours: Mapping[dt.datetime, int], day: dt.date) -> list[dt.datetime]:
-    """Hours without records that had some on most days before."""
-    days = {at.date() for at in hours if at.date() < day}
+    """Hours without records that had some on most days like this one."""
+    days = _alike({at.date() for at in hours}, day)
     silent = []
     for hour in (dt.datetime.combine(day, dt.time(hour)) for hour in range(24)):
         with_records = sum(dt.datetime.combine(date, hour.time()) in hours for date in days)
@@ -258,21 +263,22 @@ def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:
 
 
 def _classes(snapshot: Path, day: dt.date, since: dt.date) -> Iterable[Lack]:
-    """Service classes that ended transactions on most days before and none on this one."""
+    """Service classes that ended transactions on most days like this one and none on it."""
     from ingest import warehouse
 
     rows = warehouse.query(
         snapshot,
-        """SELECT smf_sid, class_name, count(DISTINCT day) FILTER (WHERE day < $day) AS days,
-          count(*) FILTER (WHERE day = $day) AS here, any_value(days_recorded) AS recorded
-        FROM (SELECT smf_sid, class_name, interval_start_local::date AS day,
-            count(DISTINCT interval_start_local::date) OVER (PARTITION BY smf_sid) - 1 AS days_recorded
-          FROM marts.fct_service_class WHERE class_kind = 'service_class' AND transactions_ended > 0
-          AND interval_start_local >= $since AND interval_start_local < $day + INTERVAL 1 DAY)
-        GROUP BY smf_sid, class_name HAVING here = 0 AND days > 1 AND days > 0.6 * recorded ORDER BY ALL""".replace(
-            "$day", f"DATE '{day}'"
-        ).replace("$since", f"DATE '{since}'"),
+        """SELECT smf_sid, class_name, list(DISTINCT interval_start_local::date) AS days FROM marts.fct_service_class
+        WHERE class_kind = 'service_class' AND transactions_ended > 0
+        AND interval_start_local >= ? AND interval_start_local < ? GROUP BY smf_sid, class_name ORDER BY ALL""",
+        [since, day + dt.timedelta(days=1)],
     ).to_pylist()
+    recorded: dict[str, set[dt.date]] = defaultdict(set)
     for row in rows:
-        text = f"{row['smf_sid']}: service class {row['class_name']} ended no transactions on {day}"
-        yield Lack(row["smf_sid"], f"class {row['class_name']}", text)
+        recorded[row["smf_sid"]].update(row["days"])
+    for row in rows:
+        alike = _alike(recorded[row["smf_sid"]], day)
+        days = len(set(alike) & set(row["days"]))
+        if day not in row["days"] and days > 1 and days > 0.6 * len(alike):
+            text = f"{row['smf_sid']}: service class {row['class_name']} ended no transactions on {day}"
+            yield Lack(row["smf_sid"], f"class {row['class_name']}", text)

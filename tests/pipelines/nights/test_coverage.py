@@ -3,6 +3,8 @@
 import datetime as dt
 from contextlib import nullcontext
 
+import duckdb
+
 from ingest import warehouse
 from pipelines.nights import coverage
 from pipelines.nights.coverage import Outage
@@ -44,6 +46,39 @@ def test_a_short_day_names_its_hours_and_half_a_day_its_number(monkeypatch):
     assert texts(monkeypatch, counts) == [
         "PRDA: no SMF 70.1, 72.3 of 2026-11-20 from 05:00 to 08:00",
         "PRDA: 96 SMF 30 of 2026-11-20, usually 240",
+    ]
+
+
+def test_what_never_comes_at_weekends_is_not_missing_there(monkeypatch, tmp_path):
+    """Twenty days from Sunday, November 1st; the last is a Friday without the class and the hour that Fridays have."""
+    weekends = {0, 6, 7, 13, 14, 20, 21}
+    days = [day for day in range(22) if day != 19]
+    by_day = {dt.datetime(2026, 11, 1 + day, 9) for day in (*weekends, 19)}
+    counts = {("PRDA", "30"): hours(range(22), missing=by_day)}
+    snapshot = tmp_path / "s.duckdb"
+    with duckdb.connect(str(snapshot)) as con:
+        con.execute("CREATE SCHEMA marts")
+        con.execute(
+            "CREATE TABLE marts.fct_service_class AS SELECT 'PRDA' AS smf_sid, name AS class_name, "
+            "'service_class' AS class_kind, 5 AS transactions_ended, day AS interval_start_local FROM "
+            "(SELECT unnest(?) AS day, 'ONLINE' AS name UNION ALL SELECT unnest(?), 'BATCH')",
+            [
+                [dt.datetime(2026, 11, 1 + day, 9) for day in days if day not in weekends],
+                [dt.datetime(2026, 11, 1 + day, 2) for day in range(22)],
+            ],
+        )
+    classes = coverage._classes  # before it is replaced for those that look at records alone
+    told = {}
+    for day in (DAY, DAY + dt.timedelta(days=1), DAY + dt.timedelta(days=2)):
+        told[day] = texts(monkeypatch, counts, day=day)
+        told[day] += [lack.text for lack in classes(snapshot, day, day - dt.timedelta(weeks=4))]
+    assert list(told.values()) == [
+        [
+            "PRDA: no SMF 30 of 2026-11-20 from 09:00 to 10:00",
+            "PRDA: service class ONLINE ended no transactions on 2026-11-20",
+        ],
+        [],
+        [],
     ]
 
 
