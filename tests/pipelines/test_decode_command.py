@@ -142,3 +142,10 @@ def test_the_dictionary_file_that_the_page_shows_can_be_read():
         (Key("SYSA", "CICSAOR1", "0730"), "TRAN"),
         (Key("SYSA", "CICSAOR1", "0730"), "TERM"),
     ]
+
+
+def test_of_a_file_that_cannot_be_read_the_fault_is_named_and_no_table(decode, tmp_path):
+    (tmp_path / "bad.smf").write_bytes(bytes(range(7, 200)) * 9)
+    code, _, said = decode("bad.smf", "--table", "smf30_header")
+    assert code == Exit.UNRECOGNISED and "bad.smf" in said
+    assert "has no rows" not in said

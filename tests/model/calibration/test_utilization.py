@@ -43,6 +43,12 @@ def test_intervals_widen_with_distance_from_the_measured_rates():
     assert (np.diff(relative) > 0).all()
 
 
+def test_no_less_than_nothing_is_used_where_points_scatter_widely():
+    law = UtilizationLaw().fit(RATES[:3, None], line(RATES[:3], fixed=0.0) * [1.3, 0.8, 1.1])
+    _, lo, hi = law.predict([[1.0]], return_interval=True)
+    assert lo == 0.0 < hi
+
+
 def test_a_sibling_with_two_close_points_borrows_the_fixed_part():
     rates = np.array([4000.0, 4300.0])
     family = np.column_stack([np.concatenate([RATES, rates]), np.repeat([0.0, 1.0], [5, 2])])

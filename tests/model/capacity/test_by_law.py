@@ -31,6 +31,12 @@ def test_users_may_grow_until_their_response_reaches_the_target(bundle):
     assert any("users" in note for note in found["notes"])
 
 
+def test_a_think_time_that_is_not_known_is_said(bundle):
+    unknown = {**bundle, "conditions": {**bundle["conditions"], "facts": {}}}
+    notes = [" ".join(max_rate(one, "clients", max_response_ms=425.0)["notes"]) for one in (bundle, unknown)]
+    assert ["no think time is known" in said for said in notes] == [False, True]
+
+
 def test_no_rate_keeps_within_what_the_fewest_users_exceed(bundle):
     assert max_rate(bundle, "clients", max_response_ms=10.0)["etr_tps"]["value"] == 0.0
 

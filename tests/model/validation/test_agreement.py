@@ -36,6 +36,8 @@ def test_answers_that_the_simulator_does_not_confirm_say_so(wrong):
     found = agreement("PRDA", calibrated())
     assert not found["passed"]
     assert found["worst_pct"] > found["allowed_pct"]["response"]
+    # Of its classes a load shows the one that waits for engines longest beside what it uses.
+    assert {row["class"] for row in found["loads"]} == {"HIGH"}
     gate = {"passed": None, "checks": [], "behind_baseline": [], "simulated": found}
     answer = predict(build({"PRDA": calibrated() | {"gate": gate}}, data={}, validation={}), "PRDA")
     assert answer.solver["relative_error"] == pytest.approx(found["worst_pct"] / 100.0)

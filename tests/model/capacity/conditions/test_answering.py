@@ -440,6 +440,14 @@ def test_an_answer_between_levels_that_all_rise_is_between_its_neighbours(last, 
     assert found[160].hi > last * 1.05
 
 
+@pytest.mark.parametrize(("first", "bounded"), [(0.0, True), (-1.0, False)])
+def test_what_was_never_measured_below_zero_is_never_below(first, bounded):
+    levels = {1: first, 2: 5.0, 3: 0.0, 4: 6.0}
+    model = fit([row("one", "storage_kb", {"sessions": x}, y) for x, y in levels.items()], {})
+    found = predict(model, "one", {"sessions": 0.5})[0]
+    assert (found.lo == 0.0) == bounded and found.lo <= found.value <= found.hi
+
+
 def test_throughput_at_more_users_than_measured_follows_a_sibling_by_rate_not_by_response():
     rows = clients("one", 2.0, 0.05)
     rows.append(row("other", "throughput", {"users": 100}, 100 / 2.1, "tran/s", "rates"))
