@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from model.capacity import queues
 from model.capacity.derived import derived
+from model.capacity.let_through import beside_full_limits
 from model.capacity.limiting import Times
 from model.capacity.parts import (
     CAPTURED,
@@ -276,7 +277,7 @@ class System:
         """Usage and busy at a scenario, users sending as often as they get answers, with responses and limits or
         without."""
         known = scenario if scenario.users is None else settled(self.at_rates, self, scenario)
-        return self.at_rates(known, responses=responses)
+        return beside_full_limits(self.at_rates, self, self.at_rates(known, responses=responses))
 
     # Where a stretch is infinite, a draw in which nothing answers to it gives no number, and is set to infinite below.
     @np.errstate(invalid="ignore", divide="ignore")

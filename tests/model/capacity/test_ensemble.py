@@ -230,6 +230,21 @@ def test_a_limit_beside_a_saturated_one_is_as_full_as_alone():
     assert beside.limits["latch"] == pytest.approx(alone.limits["latch"])
 
 
+def test_classes_beside_a_full_limit_meet_what_it_lets_through():
+    lock = {"name": "lock", "members": ["online"], "kind": "limit"}
+    known = {"servers": 1.0, "hold_s": 2e-3, "of_inside": 0.0, "of_engines": 0.0, "factor": 1.0}
+    lock |= {key: {"centre": value, "draws": []} for key, value in known.items()}
+    held, free = System({**ENTRY, "limits": [lock]}), System(ENTRY)
+    asked = scenario(2000.0, 1500.0)
+    online, batch = ("response_ms", "online"), ("response_ms", "batch")
+    assert np.isinf(free.evaluate(asked).response_ms[batch][0, 0])
+    found, at_most = held.evaluate(asked), free.evaluate(scenario(500.0, 1500.0))
+    assert np.isinf(found.response_ms[online][0, 0])
+    assert found.response_ms[batch][0, 0] == pytest.approx(at_most.response_ms[batch][0, 0], rel=0.01)
+    assert found.busy == pytest.approx(free.evaluate(asked).busy)
+    assert found.limits["lock"][0, 0] == pytest.approx(2000.0 * 2e-3)
+
+
 def test_an_lpar_of_no_weight_gets_what_is_left():
     system = System({**ENTRY, "on_machine": {**MACHINE, "share": 0.0}})
     assert system.available(scenario(1.0, 1.0)) == pytest.approx(ENGINES)
