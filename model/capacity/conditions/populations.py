@@ -28,8 +28,8 @@ WAITING = (*SHAPES, LONGEST)
 """Figures of a response that is mostly waiting, where users do not wait between requests."""
 LONGEST_SD = 0.4
 SHORTEST_SD = 0.3
-"""The shortest response waits for nothing, however many users there are: some are first. The driver's
-clock goes in steps: either of two times is known within half of one."""
+"""The shortest response waits for nothing, however many users there are: some are first. The driver's clock goes in
+steps: either of two times is known within half of one."""
 ONE = "1"
 
 
@@ -48,12 +48,14 @@ def response_growth(
         return None
     if number(paced.get(REQUESTED_RATE, "")) is None or paced.get(WORKLOAD) != unpaced.get(WORKLOAD):
         return None
-    rates = [row.value for row in tables.rows if row.system == wanted.system and row.mart_metric == RATE]
+    rates = [row.value for row in tables.rows if row.system == wanted.system and row.mart_metric == RATE and row.value]
     name, mean, own = wanted.level(TRANSACTION), _mean(table, donor), tables.value(donor)
-    if metric == SHORTEST and own is not None and own[0] > 0:
+    if own is None or own[0] <= 0:
+        return None
+    if metric == SHORTEST:
         return 0.0, math.hypot(SHORTEST_SD, _step(table, wanted.metric) / math.sqrt(6.0) / own[0])
     theirs, ours = _counts(tables, donor.system), _counts(tables, wanted.system)
-    if not rates or mean is None or own is None or name not in theirs or name not in ours:
+    if not rates or mean is None or not theirs.get(name) or not ours.get(name):
         return None
     of_users, of_rate = theirs[name] / sum(theirs.values()), ours[name] / sum(ours.values())
     cycle_s = users * of_users / (rates[0] * of_rate)

@@ -212,11 +212,11 @@ def test_points_of_any_system_are_rows_by_the_condition_of_their_run():
     assert found[0].value == pytest.approx(4.5, rel=0.01)
 
 
-def stressed(in_turn, shortest_s=(0.02, 0.02)):
+def stressed(in_turn, shortest_s=(0.02, 0.02), stress_b=1000):
     """A run of 100 users paced by 5 requests a second, one at the highest rate, and one of hours, of transactions A and
     B; of the stressed run, B one at a time where asked for, no times are known.
     """
-    runs = {"paced": ("5", {"A": 500, "B": 500}, 5.0), "stress": ("maximum", {"A": 3000, "B": 1000}, 40.0)}
+    runs = {"paced": ("5", {"A": 500, "B": 500}, 5.0), "stress": ("maximum", {"A": 3000, "B": stress_b}, 40.0)}
     rows, facts = [], {}
     for run, (requested, counts, rate) in runs.items():
         rows += [row(run, "pass", {"tran": name}, count, "count", "driver") for name, count in counts.items()]
@@ -248,6 +248,13 @@ def test_the_shortest_response_waits_for_nothing_however_many_users_there_are():
     assert 0.01 < found.lo < found.hi < 0.04
     in_steps = values(predict(stressed(False, (0.02, 0.04)), "stress", {"tran": "A"}))["min_s", ""]
     assert in_steps.lo < 0.01 < 0.02 < 0.04 < in_steps.hi
+
+
+def test_of_what_a_driver_shows_as_nothing_there_is_no_growth():
+    """A time within half a step of its clock, or a transaction that never ended where users do not wait."""
+    shortest = values(predict(stressed(False, (0.0, 0.01)), "stress", {"tran": "A"}))["min_s", ""]
+    assert shortest.lo == 0.0 and shortest.hi > 0.0
+    assert values(predict(stressed(False, stress_b=0), "stress", {"tran": "B"}))["avg_s", ""].value > 0.0
 
 
 def test_users_of_a_transaction_that_runs_one_at_a_time_wait_all_alike():
