@@ -22,6 +22,8 @@ FINDS_FULL_PCT = 100.0
 """By so much longer is a simulated response where something is full that has room in the solver's."""
 ROUNDING = 1e-5
 """Recorded rates are kept to six digits, so that the highest may stand a little above the range it is the end of."""
+SETTLED = "responses that wait there are the middle of what they are where there is room, and have no upper limit"
+"""Said of what may be full."""
 DEFINED_OTHERWISE = (
     "metrics or groups of the published marts are defined otherwise than when the model was calibrated: measured "
     "values shown beside the answer may differ for that reason; run `etalon fit`"
@@ -101,18 +103,7 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
         notes.append(
             f"{said(rate)} transactions/s is outside the calibrated rates ({measured}); the interval is widened"
         )
-    busy, available = state.busy[:, 0], state.available[:, 0]
-    if busy[0] >= available[0]:
-        full = "the engines are saturated"
-        if available[0] < state.scenario.engines - 1e-9:
-            full = "the engines the LPAR may use by weight or cap are used up"
-        served = "; the responses shown are of classes served before those that wait" if _answering(state) else ""
-        asked = 100.0 * busy[0] / available[0]
-        notes.append(
-            f"{full}: the rate cannot be reached, its work asks for {asked:.4g} % of them; busy and MSU are what they "
-            f"give; CPU of groups, times per transaction and the bottleneck what is asked for{served}"
-        )
-    notes += _maybe_full("the engines are saturated", busy / available)
+    notes += _of_engines(state)
     if "engines" in outside and "machine" not in load.asked:
         factor = Estimate.of(engine_cost(ready, state.scenario.engines))
         notes.append(
@@ -131,9 +122,10 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
             "taken, is not known"
         )
     for name, used in state.limits.items():
-        if used[0, 0] >= 1.0 and np.mean(used[1:, 0] >= 1.0) > SURELY_FULL:
+        if chance := _may_be_full(used[:, 0]):
+            notes.append(f"limit {name} is exceeded with a chance of {chance:.0%}: {SETTLED}")
+        elif used[0, 0] >= 1.0:
             notes.append(f"limit {name} is exceeded: its classes have no steady response")
-        notes += _maybe_full(f"limit {name} is exceeded", used[:, 0])
     notes += _users(ready, load, state)
     notes += _gate(entry.get("gate"))
     if "kept" in entry:
@@ -145,15 +137,30 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     return notes
 
 
-def _maybe_full(what: str, used: Array) -> list[str]:
-    """What to say of a resource of which parts, (draws,), are used, if it may be full or not."""
+def _of_engines(state: State) -> list[str]:
+    """What to say of the engines at the first load, if these are or may be full."""
+    busy, available = state.busy[:, 0], state.available[:, 0]
+    full = "the engines are saturated"
+    if available[0] < state.scenario.engines - 1e-9:
+        full = "the engines the LPAR may use by weight or cap are used up"
+    asks = (
+        f"its work asks for {100.0 * busy[0] / available[0]:.4g} % of them; busy and MSU are what they give; CPU of "
+        "groups, times per transaction and the bottleneck what is asked for"
+    )
+    over = busy[0] >= available[0]
+    if chance := _may_be_full(busy / available):
+        said = [f"{full} with a chance of {chance:.0%}: the rate is then not reached"]
+        said += [asks] if over else []
+        said += [SETTLED] if state.response_ms else []
+        return ["; ".join(said)]
+    served = "; the responses shown are of classes served before those that wait" if _answering(state) else ""
+    return [f"{full}: the rate cannot be reached, {asks}{served}"] if over else []
+
+
+def _may_be_full(used: Array) -> float | None:
+    """The chance that a resource of which parts, (draws,), are used is full, where it may be or not."""
     chance = float(np.mean(used[1:] >= 1.0))
-    if not MAYBE_FULL < chance <= SURELY_FULL:
-        return []
-    return [
-        f"{what} with a chance of {chance:.0%}: responses that wait there are the middle of what they are where there "
-        "is room, and have no upper limit"
-    ]
+    return chance if MAYBE_FULL < chance <= SURELY_FULL else None
 
 
 def _users(ready: System, load: Load, state: State) -> list[str]:
