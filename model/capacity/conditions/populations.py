@@ -55,7 +55,7 @@ def response_growth(
     if metric == SHORTEST:
         return 0.0, math.hypot(SHORTEST_SD, _step(table, wanted.metric) / math.sqrt(6.0) / own[0])
     theirs, ours = _counts(tables, donor.system), _counts(tables, wanted.system)
-    if not rates or mean is None or not theirs.get(name) or not ours.get(name):
+    if not rates or mean is None or name is None or not theirs.get(name) or not ours.get(name):
         return None
     of_users, of_rate = theirs[name] / sum(theirs.values()), ours[name] / sum(ours.values())
     cycle_s = users * of_users / (rates[0] * of_rate)
