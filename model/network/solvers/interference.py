@@ -208,19 +208,24 @@ def still_there(
         return 1.0
     if load <= 0.0 or absent == np.inf:
         return 0.0
-    # eta = 1 / absent + rate (1 - transform of the work at eta): of a concave function, from the right.
-    eta = 1.0 / absent + rate
+    # eta = 1 / absent + rate (1 - transform of the work at eta): of a concave function, from where it is if all work is
+    # exponential and alike.
+    back, one = 1.0 / absent, load / rate
+    part = 1.0 - load - back * one
+    eta = (np.sqrt(part * part + 4.0 * back * one) - part) / 2.0 / one
     for _ in range(NEWTON_STEPS):
-        value, slope = 1.0 / absent + rate - eta, -1.0
+        value, slope = back - eta, -1.0
         for s in range(len(throughput)):
             if classes.rates[s] > 0.0 and visits.demands[s, k] > 0.0:
-                one, scv = visits.service[s, k] / left, max(visits.scv[s, k], LEAST_VARIED)
-                comes = throughput[s] * visits.demands[s, k] / visits.service[s, k]
-                transform = (1.0 + eta * scv * one) ** (-1.0 / scv)
-                value -= comes * transform
-                slope += comes * one * transform / (1.0 + eta * scv * one)
+                scv, busy = max(visits.scv[s, k], LEAST_VARIED), throughput[s] * visits.demands[s, k] / left
+                one = visits.service[s, k] / left
+                longer = 1.0 + eta * scv * one
+                transform = 1.0 / longer if scv == 1.0 else longer ** (-1.0 / scv)
+                value += busy / one * (1.0 - transform)
+                slope += busy * transform / longer
         eta -= value / slope
-        if abs(value) < 1e-9 * eta:
+        # A step leaves an error of the order of the square of that before.
+        if abs(value) < 1e-5 * eta:
             break
     usual = square / 2.0 / (1.0 - load)
     done = eta * (1.0 - load) * absent
