@@ -124,7 +124,7 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     for name, used in state.limits.items():
         if chance := _may_be_full(used[:, 0]):
             notes.append(f"limit {name} is exceeded with a chance of {chance:.0%}: {SETTLED}")
-        elif used[0, 0] >= 1.0:
+        elif np.mean(used[1:, 0] >= 1.0) > SURELY_FULL:
             notes.append(f"limit {name} is exceeded: its classes have no steady response")
     notes += _users(ready, load, state)
     notes += _gate(entry.get("gate"))

@@ -200,7 +200,7 @@ def of_settled(times: Array) -> Array:
     one; none where these are hardly any."""
     settled = np.isfinite(times[1:])
     chance = 1.0 - settled.mean(axis=0)
-    unsure = np.flatnonzero(chance > MAYBE_FULL)
+    unsure = np.flatnonzero((chance > MAYBE_FULL) | ~np.isfinite(times[0]))
     if not len(unsure):
         return times
     found = times.copy()

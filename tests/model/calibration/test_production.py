@@ -135,19 +135,32 @@ def test_a_change_of_cost_is_found_dated_and_only_what_came_since_counts():
     assert any("+20" in note and "2026-09-15" in note for note in answer.notes)
 
 
-def test_a_serial_resource_shows_as_a_limit_of_its_class():
+@pytest.fixture(scope="module")
+def limited():
+    """A bundle of a system whose class LOW waits for a serial resource."""
     given = history()
     rate = given.ended[:, 1] / SECONDS
-    hold = 0.85 / rate.max()
     response = given.response_ms.copy()
-    response[:, 1] += 1e3 * queues.held(rate, hold, 1)[0]
-    limited = bundle_of(replace(given, response_ms=response))
+    response[:, 1] += 1e3 * queues.held(rate, 0.85 / rate.max(), 1)[0]
+    return bundle_of(replace(given, response_ms=response))
+
+
+def test_a_serial_resource_shows_as_a_limit_of_its_class(limited):
     found = limited["systems"]["PRDA"]["limits"]
     assert [limit["members"] for limit in found] == [["LOW"]]
     assert predict(limited, "PRDA", {"growth_pct.LOW": 12}).bottleneck.resource == "limit LOW"
     asked_too_much = predict(limited, "PRDA", {"growth_pct.LOW": 40})
     asked = asked_too_much.output("utilization_pct", "station=LOW").value
     assert asked == pytest.approx(asked_too_much.bottleneck.utilization_pct) and asked > 110
+
+
+@pytest.mark.parametrize(("centre", "growth", "answered"), [(0.8, 25, False), (1.3, 0, True)])
+def test_a_limit_is_exceeded_where_its_draws_are_wherever_their_centre_is(limited, centre, growth, answered):
+    known = loads(dumps(limited))
+    known["systems"]["PRDA"]["limits"][0]["hold_s"]["centre"] *= centre
+    answer = predict(known, "PRDA", {"growth_pct.LOW": growth})
+    assert (answer.output("response_ms", "class=LOW") is not None) == answered
+    assert any("limit LOW is exceeded" in note for note in answer.notes) != answered
 
 
 @pytest.mark.parametrize("calm", [0.45, 0.92])
