@@ -137,9 +137,12 @@ def test_a_key_of_an_address_without_a_field_of_its_own_is_asked_all_the_same(se
     assert "nonsense" in seen.text(".answers .refusal")
 
 
-@pytest.mark.parametrize(("growth_pct", "said"), [(40, "% busy"), (900, "% of the engines")])
-def test_the_headline_has_the_busy_of_the_table_below(seen, growth_pct, said):
-    page = seen.go(f"what-if?system=PRDA&growth_pct={growth_pct}")
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [("growth_pct=40", "% busy"), ("growth_pct=900", "% of the engines"), ("cap=0.5", ") and gets ")],
+)
+def test_the_headline_has_the_busy_of_the_table_below(seen, question, said):
+    page = seen.go(f"what-if?system=PRDA&{question}")
     cells = page.locator("main section[aria-label^='Busy by resource'] tbody tr", has_text="general-purpose CPs")
     _, _, asked, interval, *_ = cells.first.locator("td").all_inner_texts()
     headline = seen.text("#headline")
@@ -374,6 +377,18 @@ def test_changes_of_a_compared_question_are_added_and_left_out(seen):
     assert asked.value.json()["b"]["at"]["engines"] == 7
     assert "growth_pct" not in asked.value.json()["b"]["at"]
     assert "b=engines%3D7" in page.url
+
+
+def test_what_an_address_compares_is_asked_as_it_is_written(seen):
+    def keep(request):
+        if request.url.endswith("/v1/compare"):
+            asked.append(request.post_data_json)
+
+    seen.page.on("request", keep)
+    for b in ({"cap": "on"}, {"cap": 2}, {"engines": "abc"}):
+        asked = []
+        seen.go("compare?system=PRDA&b=" + "".join(f"{key}%3D{value}" for key, value in b.items()))
+        assert [one["b"] for one in asked] == [b]
 
 
 def test_an_answer_that_comes_late_does_not_replace_the_next(seen):

@@ -2,11 +2,15 @@
 
 import { h } from "/static/dom.js";
 import { keys } from "/static/route.js";
-import { changeable, optionField, text } from "/static/views/what-if-fields.js";
+import { changeable, isNumber, optionField, text } from "/static/views/what-if-fields.js";
+
+// The option that a value is of: some keys have two, such as the cap of an LPAR by its weight and that by engines.
+const optionOf = (options, key, value) =>
+  options.find((one) => one.key === key && (one.choices?.length ? one.choices.includes(value) : isNumber(value)));
 
 // Its fields, and how they are written in an address.
 export function scenario(name, system, given) {
-  const options = new Map(changeable(system).map((one) => [one.key, one]));
+  const options = changeable(system);
   const fields = new Map();
   const changes = h("div", {});
   const add = h(
@@ -14,19 +18,17 @@ export function scenario(name, system, given) {
     {
       ariaLabel: `Add a change to ${name}`,
       onchange: () => {
-        const { choices, today } = options.get(add.value);
-        const other = choices?.find((value) => value !== today);
-        put(add.value, other)?.querySelector("input, select").focus();
+        const option = options[add.value];
+        const other = option.choices?.find((value) => value !== option.today);
+        put(option.key, optionField(option, other))?.querySelector("input, select").focus();
         add.value = "";
       },
     },
     new Option("Add a change …", ""),
-    [...options.values()].map((one) => new Option(one.label, one.key)),
+    options.map((one, i) => new Option(one.label, i)),
   );
-  function put(key, value) {
+  function put(key, field) {
     if (fields.has(key)) return null;
-    const option = options.get(key);
-    const field = option ? optionField(option, value) : text(key, key, "", value, true);
     const leave = () => {
       fields.delete(key);
       row.remove();
@@ -38,7 +40,11 @@ export function scenario(name, system, given) {
     changes.append(row);
     return row;
   }
-  for (const [key, value] of Object.entries(keys(given ?? ""))) put(key, String(value));
+  for (const [key, value] of Object.entries(keys(given ?? ""))) {
+    const option = optionOf(options, key, String(value));
+    // What no field takes stays as it is written, for the service to refuse.
+    put(key, option ? optionField(option, String(value)) : text(key, key, "", String(value), true));
+  }
   const written = () =>
     [...fields]
       .map(([key, field]) => [key, field.read()])
@@ -50,9 +56,9 @@ export function scenario(name, system, given) {
 
 // A scenario as an address has it, in words.
 export function worded(system, given) {
-  const labels = new Map(changeable(system).map((one) => [one.key, one.label]));
+  const options = changeable(system);
   const said = Object.entries(keys(given)).map(([key, value]) => {
-    const [what, unit = ""] = (labels.get(key) ?? key).split(", ");
+    const [what, unit = ""] = (optionOf(options, key, String(value))?.label ?? key).split(", ");
     return `${what} ${value} ${unit}`.trim();
   });
   return said.join(", ") || "as today";

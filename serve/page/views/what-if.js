@@ -96,9 +96,12 @@ function shown(both, limit, curve, sizing, question, metric, against) {
   const most = limit instanceof Error ? null : limit.etr_tps.value;
   const room_pct = most === null || !rate ? null : 100 * (most / rate - 1);
   const fits = room_pct === null ? head.utilization_pct <= question.targets.max_busy_pct : room_pct >= 0;
-  // What the work asks of the engines, as the table below has it; they cannot be busier than 100 %.
+  // What the work asks of the engines, as the table below has it; they, or a share of them, may give less.
   const cps = head.stations.find((station) => station.resource === CPS);
   const asks = { ...cps, value: cps.utilization_pct };
+  const gets = found(asked, "cpu_busy_pct") ?? { value: Math.min(asks.value, 100), hi: Math.min(asks.hi, 100) };
+  const beyond = (most, given) => most > given + 0.01;
+  const over = beyond(asks.value, gets.value);
   return [
     h(
       "section",
@@ -106,9 +109,10 @@ function shown(both, limit, curve, sizing, question, metric, against) {
       h(
         "p",
         { className: "headline", id: "headline" },
-        `At ${figure(rate, 5)} transactions/s the ${asks.value > 100 ? "work asks for" : "LPAR is"} `,
-        h("strong", {}, `${figure(asks.value, 3)} % ${asks.value > 100 ? "of the engines" : "busy"}`),
-        within(asks, 3) && ` (${within(asks, 3)}${asks.value <= 100 && asks.hi > 100 ? " asked for" : ""})`,
+        `At ${figure(rate, 5)} transactions/s the ${over ? "work asks for" : "LPAR is"} `,
+        h("strong", {}, `${figure(asks.value, 3)} % ${over ? "of the engines" : "busy"}`),
+        within(asks, 3) && ` (${within(asks, 3)}${!over && beyond(asks.hi, gets.hi) ? " asked for" : ""})`,
+        over && beyond(100, gets.value) ? ` and gets ${figure(gets.value, 3)} %` : "",
         room_pct !== null && room_pct >= 0 ? ["; ", term("headroom"), `: ${figure(room_pct, 2)} % more of this mix.`] : ".",
       ),
       h(
