@@ -20,15 +20,19 @@ export function scenario(name, system, given) {
       onchange: () => {
         const option = options[add.value];
         const other = option.choices?.find((value) => value !== option.today);
-        put(option.key, optionField(option, other))?.querySelector("input, select").focus();
+        const field = put(option.key, optionField(option, other)).querySelector("input, select");
+        field.focus();
+        // What is typed takes the place of today's.
+        field.select?.();
         add.value = "";
       },
     },
     new Option("Add a change …", ""),
     options.map((one, i) => new Option(one.label, i)),
   );
+  // A key stands once: its last field.
   function put(key, field) {
-    if (fields.has(key)) return null;
+    fields.get(key)?.node.parentNode.remove();
     const leave = () => {
       fields.delete(key);
       row.remove();
