@@ -128,7 +128,7 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
     wide = union(span.wider(offset + length + ROLLING, offset + ROLLING) for span in (*touched, *before))
     written = union(_whole_hours(span) for span in _with_runs(con, wide, length))
     around = offset + length + ROLLING
-    read = union(span.wider(around, around) for span in written)
+    read = union(span.wider(around, around) for span in (*written, *_clock_changes(con)))
     history = union((*(_built_spans(con) or ()), *touched))
     share = _within(history, read) / max(_lasting(history), HOUR)
     if written and share > _MOST:
@@ -348,6 +348,23 @@ def _built_spans(con: duckdb.DuckDBPyConnection, files: Sequence[int] | None = N
         if any(first is None for _, first, _ in rows):
             return None
     return union(Span(first, last) for _, first, last in rows if first is not None and first < last)
+
+
+def _clock_changes(con: duckdb.DuckDBPyConnection) -> list[Span]:
+    """From the last interval before to the first after each setting of a system's clocks, as built: a step that ends in
+    the time touched may have begun before."""
+    is_built = "SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'intermediate' AND table_name = 'int_interval'"
+    if con.execute(is_built).fetchall() == [(0,)]:
+        return []
+    rows = con.execute(
+        "SELECT least(before_local, interval_start_local), greatest(before_local, interval_start_local) FROM ("
+        "SELECT interval_start_local, lag(interval_start_local) OVER each_system AS before_local, "
+        "date_diff('second', interval_start_utc, interval_start_local) AS ahead_s, "
+        "lag(ahead_s) OVER each_system AS before_s "
+        "FROM intermediate.int_interval WHERE interval_start_local IS NOT NULL AND interval_start_utc IS NOT NULL "
+        "WINDOW each_system AS (PARTITION BY smf_sid ORDER BY interval_start_utc)) WHERE abs(ahead_s - before_s) >= 60"
+    ).fetchall()
+    return [Span(*row) for row in rows]
 
 
 def _with_runs(con: duckdb.DuckDBPyConnection, spans: tuple[Span, ...], length: dt.timedelta) -> tuple[Span, ...]:

@@ -164,6 +164,33 @@ def test_what_was_built_and_not_published_is_built_again(tmp_path, new_warehouse
         assert touched.changes(con) == ((), (1,))
 
 
+def test_the_setting_of_clocks_is_read_for_steps_that_ran_through_it(tmp_path, new_warehouse):
+    """Records of October to December; clocks were put back on October 25th, and a file of December 30th is gone."""
+    from ingest import warehouse
+    from pipelines.building import touched
+
+    first, last, end = (dt.datetime(*day) for day in ((2026, 10, 1), (2026, 12, 30), (2027, 1, 1)))
+    read = {}
+    with warehouse.open_writer(new_warehouse(tmp_path / "w.duckdb")) as con:
+        touched.record(con, "a", touched.everything(con))
+        load(con, 1)
+        con.execute(f"INSERT INTO meta.built_file SELECT 1, {touched._STATE}, ?, ? FROM meta.ledger", [first, end])
+        con.execute("INSERT INTO meta.built_file VALUES (2, '', $1, $1 + INTERVAL 1 DAY)", [last])
+        con.execute("CREATE SCHEMA intermediate")
+        for ahead_after in (2, 1):
+            con.execute(
+                "CREATE OR REPLACE TABLE intermediate.int_interval AS SELECT 'PRDA' AS smf_sid, utc AS "
+                "interval_start_utc, date_trunc('second', utc + INTERVAL 500 MILLISECOND) "
+                "+ to_hours(if(utc < '2026-10-25 01:00', 2, ?)) AS interval_start_local "
+                "FROM (SELECT start + to_milliseconds(hour(start) % 2 * -10) AS utc "
+                "FROM range(?, ?, INTERVAL 1 HOUR) AS hours(start))",
+                [ahead_after, first, end],
+            )
+            read[ahead_after] = touched.plan(con, "a").read
+    assert len(read[2]) == 1 and read[1][1:] == read[2]
+    assert read[1][0].start < dt.datetime(2026, 10, 25, 2) < read[1][0].end < dt.datetime(2026, 10, 27)
+
+
 @pytest.mark.parametrize("everything", [True, False])
 def test_what_comes_while_dbt_runs_is_left_for_the_next_build(tmp_path, new_warehouse, everything):
     from ingest import warehouse
