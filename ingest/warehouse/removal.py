@@ -57,7 +57,9 @@ def _paths(con: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     if not files:
         if same := _of_content(con, Path(name)):
             raise FileUnknown(f"{name}: was not loaded, as {same} holds the same; name that one")
-        raise FileUnknown(f"{name}: no such file was loaded; the report of `etalon check` lists those that were")
+        raise FileUnknown(
+            f"{name}: no such file was loaded; `etalon sql 'SELECT path FROM meta.ledger'` lists those that were"
+        )
     chosen = next(file for file in (whole, name, *files) if file in files)
     if len(files) > 1 and chosen not in (whole, name):
         raise FileUnknown(f"{name}: several files are called so, name one by its path: {', '.join(files)}")
