@@ -1,4 +1,4 @@
-"""What full limits let through to the engines: classes beside them are answered although all that comes is too much.
+"""What full limits let through to the engines: classes beside them meet that, not all that comes.
 
 Transactions that wait to be let in by a limit do not queue for engines. Where more comes to a limit than it can serve,
 those who share the engines with its members meet as much of their work as the limit lets through, not all that comes.
@@ -33,24 +33,25 @@ def beside_full_limits(at_rates: AtRates, system: System, state: State) -> State
     """
     limits = [limit for limit in system.limits if np.any(state.limits.get(limit.name, np.zeros(1)) >= 1.0)]
     inside = {system.streams[number] for limit in limits for number in limit.members}
-    endless = {key: np.isinf(found) for key, found in state.response_ms.items() if key[1] not in inside}
-    if not limits or not any(one.any() for one in endless.values()):
+    beside_them = [key for key in state.response_ms if key[1] not in inside]
+    if not limits or not beside_them:
         return state
-    loads = np.flatnonzero(np.any([one.any(axis=0) for one in endless.values()], axis=0))
+    full = np.any([state.limits[limit.name] >= 1.0 for limit in limits], axis=0)
+    loads = np.flatnonzero(full.any(axis=0))
     through = _let_through(at_rates, state, limits, loads)
 
-    def beside(key: tuple[str, str], found: Array, answered: Array) -> Array:
+    def beside(found: Array, answered: Array) -> Array:
         every = found.copy()
-        every[:, loads] = np.where(endless[key][:, loads], answered, found[:, loads])
+        every[:, loads] = np.where(full[:, loads], answered, found[:, loads])
         return every
 
     def of_each(found: ByClass, answered: ByClass) -> dict[tuple[str, str], Array]:
-        return {key: beside(key, one, answered[key]) if key in endless else one for key, one in found.items()}
+        return {key: beside(one, answered[key]) if key in beside_them else one for key, one in found.items()}
 
     waiting = {
-        key: {name: beside(key, one, through.waiting_ms[key][name]) for name, one in waits.items()}
+        key: {name: beside(one, through.waiting_ms[key][name]) for name, one in waits.items()}
         for key, waits in state.waiting_ms.items()
-        if key in endless
+        if key in beside_them
     }
     return replace(
         state,
