@@ -43,8 +43,12 @@ class Measured(NamedTuple):
 
     @property
     def stated(self) -> float:
-        """The 98 % error, at most twice the 95 %, at least 1 %."""
-        return max(min(self.p98, 2 * self.p95), 0.01)
+        """The 98 % error, at most twice the 95 %, at least 1 %.
+
+        Of n classes the chance that another one is further off than the largest is 1 / (n + 1). Where that is more than
+        2 %, errors are taken to be so many times as large that it is not, if it falls in proportion to them.
+        """
+        return max(min(self.p98 * max(50 / (self.classes + 1), 1.0), 2 * self.p95), 0.01)
 
 
 def draw(networks: int, seed: int, horizon: int, families: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -253,11 +253,17 @@ def _ring(g: np.random.Generator) -> Parts:
 
 
 def _unequal(g: np.random.Generator) -> Parts:
-    """Engines of different speeds, all that wait in one queue."""
+    """Engines of different speeds, for which all classes wait in one queue."""
     servers = int(g.integers(2, 8))
     speeds = tuple(float(x) for x in g.uniform(0.3, 1.0, servers))
     station = Station(name="queue", servers=servers, scheduling="fcfs", speeds=speeds, source="random")
-    return [station], [_open("all", [Visit(station="queue", service=_varied(1.0, g))])], []
+    kind, classes = str(g.choice(["open", "open", "closed", "mixed"])), []
+    for r in range(int(g.integers(1, 4))):
+        mean_s = float(g.lognormal(0, 0.8))
+        route: list[Step] = [Visit(station="queue", service=Exp(mean_s) if g.random() < 0.6 else _varied(mean_s, g))]
+        opens = kind == "open" or (kind == "mixed" and r == 0)
+        classes.append(_open(f"c{r}", route, float(g.uniform(0.2, 1))) if opens else _users(f"c{r}", route, g))
+    return [station], classes, []
 
 
 def _second_choice(g: np.random.Generator) -> Parts:

@@ -293,7 +293,13 @@ def _hard(net: Reduced) -> list[str]:
     out = []
     stations = net.network.stations
     used = [int(k) for k in np.flatnonzero(np.any(net.demand > 0, axis=0))]
-    in_order = [k for k in used if (stations[k].scheduling == "fcfs" or stations[k].smt) and not net.equal_fcfs[k]]
+    # How far off unequal engines are is measured with work of all kinds.
+    unequal = [k for k in used if len(set(stations[k].speeds)) > 1]
+    in_order = [
+        k
+        for k in used
+        if (stations[k].scheduling == "fcfs" or stations[k].smt) and not net.equal_fcfs[k] and k not in unequal
+    ]
     varies = np.any(np.abs(net.scv - 1) > 1e-9, axis=0)
     if not all(varies[k] for k in in_order):
         out.append("class-dependent fcfs")
@@ -317,7 +323,7 @@ def _hard(net: Reduced) -> list[str]:
         out.append("overflow")
     if any(stations[k].capacity is not None for k in used):
         out.append("full stations")
-    if any(len(set(stations[k].speeds)) > 1 for k in used):
+    if unequal:
         out.append("unequal engines")
     if not np.all(net.poisson):
         out.append("arrivals not Poisson")

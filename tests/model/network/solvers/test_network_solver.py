@@ -411,13 +411,17 @@ def test_weak_answers_say_so() -> None:
 
 def test_stated_errors_are_those_of_the_documented_comparison() -> None:
     page = (Path(__file__).parents[4] / "docs/solvers.md").read_text(encoding="utf-8")
-    cells = r"^\| ([^|]+) \| (open classes alone|with users) \| \d+ \| ([^|]+) % \| ([^|]+) % \| ([^|]+) % \| [^|]+ \|$"
+    cells = (
+        r"^\| ([^|]+) \| (open classes alone|with users) \| (\d+) \| ([^|]+) % \| ([^|]+) % \| ([^|]+) % \| [^|]+ \|$"
+    )
     measured = re.findall(cells, page, re.MULTILINE)
     assert len(measured) > len(KNOWN_ERRORS)
     for kind, who, *found in measured:
-        median, p95, p98 = (float(part) / 100 for part in found)
+        classes, (median, p95, p98) = int(found[0]), (float(part) / 100 for part in found[1:])
+        # The chance that one more is further off than the largest is 1 / (classes + 1): 2 % where there are 49.
+        stated = min(p98 * max(50 / (classes + 1), 1), 2 * p95)
         assert KNOWN_ERRORS[kind][who == "with users"] == pytest.approx(
-            (max(median, 0.001), max(min(p98, 2 * p95), 0.01)), abs=0.0011
+            (max(median, 0.001), max(stated, 0.01)), abs=0.0022
         ), kind
 
 
