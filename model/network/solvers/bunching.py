@@ -27,6 +27,8 @@ WEAK = 0.05
 MOST_LEVELS = 100
 #: Levels for each user that a station has on average, until more work hardly crowds the users out any further.
 LEVELS_PER_USER = 20
+#: Users who wait elsewhere without end are away for so long.
+FOREVER_S = 1e30
 
 
 def bunching(net: Reduced, state: LayerState) -> Floats:
@@ -141,7 +143,7 @@ class _Station:
         self.in_order = not state.alike[k]
         self.many = net.users[self.users]
         away = np.delete(state.residence, k, axis=1).sum(axis=1) + state.wait.sum(axis=1) - state.saving
-        self.elsewhere = np.maximum((net.think + away)[self.users], 0.0)
+        self.elsewhere = np.clip((net.think + away)[self.users], 0.0, FOREVER_S)
         # Residences that do not settle may pass below zero on their way.
         average = max(float(state.throughput[self.users] @ state.residence[self.users, k]), 0.0)
         further = int(min(LEVELS_PER_USER * average, MOST_LEVELS)) if average < MOST_LEVELS else MOST_LEVELS

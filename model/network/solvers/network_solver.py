@@ -151,7 +151,7 @@ def _in_layers(net: Reduced, work: Reduced, starved: NDArray[np.bool_]) -> Solut
             f"network {network.name!r} is beyond the analytic solver, which would say that {impossible}; what it would "
             f"approximate: {', '.join(hard)}. Simulate it"
         )
-    notes = [] if settled else ["the layers did not settle: take the figures as rough"]
+    notes = [] if settled else ["the layers did not agree: take the figures as rough"]
     unsure = _unsure_below_users(work, figures) if settled else math.inf
     if work is not net:
         figures = _with_starved(net, work, figures, starved, overloaded)

@@ -15,6 +15,10 @@ from model.network.solvers.reduction import Reduced
 
 ROUNDS = 200
 TOLERANCE = 1e-6
+WINDOW = 50
+"""Rounds that tell how fast the changes shrink."""
+DENIED = 0.03
+"""Part of a response for which a layer may deny what another one says, and they still agree."""
 SHRINKS, LEAST_DAMPING = 0.7, 0.1
 """Where a round changes more than this part of what the one before did, the next steps are half as long."""
 
@@ -26,6 +30,7 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
         solve_stations(net, state)
         return _figures(net, state), True
     damping, before = 1.0, np.inf
+    smallest: list[float] = []
     for turn in range(ROUNDS):
         previous = state.response()
         solve_stations(net, state)
@@ -41,11 +46,23 @@ def layered(net: Reduced) -> tuple[Figures, bool]:
             change = np.abs(now - previous) / np.maximum(now, 1e-300)
         largest = float(np.max(change, where=np.isfinite(now), initial=0.0))
         if turn > 2 and largest < TOLERANCE:
-            return _figures(net, state), True
+            return _figures(net, state), bool(np.all(state.denied <= DENIED * now))
         if turn > 2 and largest > SHRINKS * before:
             damping = max(damping / 2, LEAST_DAMPING)
         before = largest
+        smallest.append(min(largest, smallest[-1]) if turn > 3 else largest)
+        if not _may_settle(smallest):
+            break
     return _figures(net, state), False
+
+
+def _may_settle(smallest: list[float]) -> bool:
+    """Whether the smallest change so far, by rounds, would be small enough in time if it shrank twice as fast from now
+    on."""
+    if len(smallest) <= 3 + WINDOW:
+        return True
+    shrinks = 2 * np.log(smallest[-1 - WINDOW] / smallest[-1]) / WINDOW
+    return bool(np.log(smallest[-1] / TOLERANCE) <= shrinks * (ROUNDS - len(smallest)))
 
 
 def _has_one_layer(net: Reduced) -> bool:

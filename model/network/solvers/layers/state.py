@@ -22,7 +22,8 @@ class LayerState:
     without limits, ``alike`` (stations,) whether all classes wait alike. ``asked`` is what the stations were asked for,
     ``visits`` times, where a residence is known that; ``curves`` (customers,) what each of the others can do.
     ``tried`` (classes,) are transactions a second with those that a full station turns away, ``reached`` the part of
-    them that is not turned away before it comes to a station.
+    them that is not turned away before it comes to a station. ``denied`` (classes,) is time for which requests hold
+    engines on which their queue is said to be shorter.
     """
 
     throughput: Floats
@@ -45,6 +46,7 @@ class LayerState:
     curves: dict[int, Floats]
     tried: Floats
     reached: Floats
+    denied: Floats
 
     @classmethod
     def of(cls, net: Reduced) -> LayerState:
@@ -73,6 +75,7 @@ class LayerState:
             curves={},
             tried=guess.copy(),
             reached=np.ones((classes, stations)),
+            denied=np.zeros(classes),
         )
 
     def response(self) -> Floats:

@@ -110,7 +110,11 @@ def solve_stations(net: Reduced, state: LayerState) -> None:
         asked.curves.pop(k, None)
     made = asked.leave_out_lost(net, state)
     result = _mean_values(net, state, asked, state.hindered)
-    residence = np.maximum(result.residence.T + state.uneven, asked.demand) / made
+    queued = np.maximum(result.residence.T + state.uneven, asked.demand)
+    # A request is waited for on its engine, however short the queue there is said to be.
+    denied = np.maximum(asked.own + state.hold - queued, 0.0)
+    state.denied = denied.sum(axis=1)
+    residence = (queued + denied) / made
     state.residence, state.unlimited = residence - state.hold - state.waited_before, residence
     state.alike = (asked.codes == SHARING) | (asked.codes == DELAY)
     if np.any(state.hindered[:, ~state.alike] < 1):
@@ -199,8 +203,6 @@ def _full(tried: Floats, visits: Floats, each: Floats, limit: int, work: Floats,
 def _mean_values(net: Reduced, state: LayerState, asked: _Asked, hindered: Floats) -> AmvaResult:
     with np.errstate(invalid="ignore", divide="ignore"):
         service = np.where(asked.visits > 0, asked.demand / asked.visits, 0.0)
-    # Time in a facility while the engine is held is already part of the engine's own residence.
-    held = state.hold.sum(axis=1) + state.blocked.sum(axis=1)
     slowed = slowed_by_facilities(net, state, asked.demand)
     first = net.visits - net.at_once
     for request in net.sync:
@@ -208,12 +210,14 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked, hindered: Float
         first[request.row, request.engine] = net.visits[request.row, request.engine]
     in_a_row = np.divide(net.visits, first, out=np.ones_like(first), where=first > 0)
     there = (state.residence + state.hold + state.waited_before).sum(axis=1)
-    side_by_side = np.divide(state.saving, there, out=np.zeros_like(there), where=state.saving > 0)
+    # Time in a facility while the engine is held is part of the engine's own residence too.
+    twice = state.saving + state.hold.sum(axis=1) + state.blocked.sum(axis=1)
+    side_by_side = np.divide(twice, there, out=np.zeros_like(there), where=twice > 0)
     return amva(
         net.users,
         asked.demand.T,
         asked.servers,
-        net.think + state.wait.sum(axis=1) + state.uneven.sum(axis=1) - held,
+        net.think + state.wait.sum(axis=1) + state.uneven.sum(axis=1),
         in_turn=1 - side_by_side,
         rates=net.rates,
         discipline=asked.codes,

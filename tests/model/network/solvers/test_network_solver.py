@@ -30,6 +30,7 @@ from model.network import (
 from model.network.simulator import simulate
 from model.network.solvers import Solution, solve
 from model.network.solvers.known_errors import KNOWN_ERRORS
+from model.network.solvers.layers.fixed_point import _may_settle
 from model.network.solvers.overload import overloaded_by_arrivals, without_starved
 from model.network.solvers.reduction import reduce
 from model.network.solvers.report import as_dict, as_text
@@ -423,6 +424,30 @@ def test_stated_errors_are_those_of_the_documented_comparison() -> None:
         assert KNOWN_ERRORS[kind][who == "with users"] == pytest.approx(
             (max(median, 0.001), max(stated, 0.01)), abs=0.0022
         ), kind
+
+
+def test_an_engine_is_held_for_as_long_as_its_requests_take() -> None:
+    # Requests find work much longer than theirs at the facility, which the engine's own queue knows nothing of.
+    stations = (Station(name="cpu", servers=16, scheduling="ps"), Station(name="cf", scheduling="ps"))
+    request = CfRequest(station="cf", service=Exp(0.005), engine="cpu", issue=Exp(0.001))
+    for how in ({"arrivals": Arrivals.poisson(3.0)}, {"users": 5, "think": Exp(1.0)}):
+        net = network(stations, (
+            opened((Visit(station="cf", service=Exp(0.2)),), 3.0, "long"),
+            TransactionClass(name="short", route=(Visit(station="cpu", service=Exp(0.05)), request), **how),
+        ))  # fmt: skip
+        solution = solve(net, method="approximate")
+        assert solution.residence_s[1, 0] > 0.05
+        simulated = simulate(net, seed=3, horizon=20_000, workers=1, replications=2)
+        for name, found in zip(net.class_names, solution.response_s, strict=True):
+            true = simulated.classes[name].response_s
+            assert abs(found - true.value) < solution.known_error[1] * true.value + true.half_width
+
+
+def test_layers_that_shrink_too_slowly_to_settle_are_stopped() -> None:
+    assert _may_settle([0.8**n for n in range(100)])
+    assert _may_settle([0.5] * 40)
+    assert not _may_settle([0.5] * 100)
+    assert not _may_settle([0.99**n for n in range(100)])
 
 
 def test_order_of_stations_and_classes_does_not_matter() -> None:
