@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.shared import ROOT
 
 BOUNDS = """
@@ -74,6 +76,7 @@ def run(program: str, **environment: str) -> list[str]:
     return subprocess.check_output([sys.executable, "-c", program], text=True, cwd=ROOT, env=variables).split()
 
 
+@pytest.mark.slow
 def test_no_kernel_reads_outside_its_buffer() -> None:
     # Code that checks its places is kept beside the code that does not.
     decoded, quarantined, checked = run(BOUNDS, NUMBA_BOUNDSCHECK="1")
@@ -82,6 +85,7 @@ def test_no_kernel_reads_outside_its_buffer() -> None:
     assert checked == "checked"
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_dump() -> None:
     few, peak_of_few, many, peak_of_many = map(int, run(MEMORY))
     assert few > 39_000_000

@@ -161,6 +161,7 @@ def test_a_question_without_changes_is_answered_with_what_was_recorded() -> None
     assert value["machine_busy_pct", ""] < 100
 
 
+@pytest.mark.slow
 def test_users_send_as_often_as_they_think_and_wait() -> None:
     users = """
 [[classes]]
@@ -205,6 +206,7 @@ route = [{ visit = "PRDB cp", service = { mean_ms = 15 } }, { visit = "dasd", se
     assert grown.think.mean == pytest.approx(peak.think.mean, rel=0.01)
 
 
+@pytest.mark.slow
 def test_an_overloaded_lpar_is_full_is_asked_for_more_and_has_no_response() -> None:
     content = {"at": {"growth_pct": 400, "when": "2026-09-07T12:00"}, "system": "PRDB"}
     answer = dict(truth(replace(lived(), twin=made.twin(ask={"over": content}))))["over"]
@@ -240,6 +242,7 @@ def test_a_question_may_start_from_an_hour_of_the_week_a_day_or_a_time_to_come()
     assert rate("inquiry", "PRDA", "2026-10-01") == pytest.approx(rate("inquiry", "PRDA", "Peak"))
 
 
+@pytest.mark.slow
 def test_a_question_may_ask_for_a_busy() -> None:
     found = asked_of("PRDB", cpu_busy_pct=40)
     assert ("cpu_busy_pct", "") not in found
