@@ -130,7 +130,7 @@ class System:
             drift=self._drawn(law.get("drift", {"centre": 0.0, "draws": []})),
             p90=self._drawn(p90) if p90 else None,
             p90_waiting=self._drawn(law["p90_waiting"]) if p90 else None,
-            scatter=(*law["of_interval"], 0.0)[:3] if "of_interval" in law else None,
+            scatter=tuple(law["of_interval"]) if "of_interval" in law else None,
             p90_bend=self._drawn(law.get("p90_bend", {"centre": 0.0, "draws": []})),
         )
 
