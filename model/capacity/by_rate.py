@@ -16,8 +16,8 @@ from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition, of_network_only
 from model.capacity.by_law import making, users_of
 from model.capacity.conditions.definitions import OVER_INTERVAL
-from model.capacity.conditions.names import POPULATIONS
-from model.capacity.conditions.tables import POINT, RATES, is_work, kind_of
+from model.capacity.conditions.names import POPULATIONS, RATES
+from model.capacity.conditions.tables import POINT, is_work, kind_of
 from model.capacity.derived import derived
 from model.capacity.questions import CHANGES, GROWTH, NUMBERS, QuestionError, growth, positive, said
 

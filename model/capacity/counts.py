@@ -26,6 +26,7 @@ from model.capacity.conditions.names import (
     SENT_SIZES,
     SERVING,
     UNPACED,
+    WHOLE_RATES,
 )
 from model.capacity.conditions.populations import WAITING
 from model.capacity.conditions.rows import WORKLOAD
@@ -33,7 +34,7 @@ from model.capacity.conditions.series import TIMES
 from model.capacity.conditions.tables import number
 from model.capacity.questions import GROWTH, LOADS, QuestionError, positive, said
 
-RATE, WHOLE_RATES = "_tps", ("total_tps", "etr_tps")
+RATE = "_tps"
 COUNT_SD = 0.05
 HALF_SD = 0.5 / NormalDist().inv_cdf(0.95)
 """Standard deviation of a logarithm that is anything from 0 to 1, within 90 % limits."""

@@ -14,7 +14,7 @@ from model.capacity.adjustments import PREFIX, Z_90, Factor, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition
 from model.capacity.by_rate import goes_with_rate, with_rate
-from model.capacity.conditions.tables import RATES
+from model.capacity.conditions.names import RATES
 from model.capacity.questions import GROWTH, QuestionError, growth, positive
 
 Network = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]

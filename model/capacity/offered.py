@@ -9,8 +9,8 @@ from typing import Any
 from model.capacity.by_condition import lawful
 from model.capacity.by_law import users_of
 from model.capacity.by_rate import PER_SECOND
-from model.capacity.conditions.names import ALTERNATIVES, POPULATIONS
-from model.capacity.conditions.tables import RATES, number
+from model.capacity.conditions.names import ALTERNATIVES, POPULATIONS, RATES
+from model.capacity.conditions.tables import number
 from model.capacity.counts import counts_of
 from model.capacity.siblings import sibling_of
 from model.capacity.thinking import measured_cycle

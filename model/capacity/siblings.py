@@ -15,12 +15,11 @@ from typing import Any
 from model.capacity.adjustments import Factor, quantity_of, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition
-from model.capacity.conditions.names import ENGINES
+from model.capacity.conditions.names import ENGINES, WHOLE_RATES
 from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.series import TIMES
 from model.capacity.questions import GROWTH, LOADS, growth
 
-WHOLE_RATES = ("etr_tps", "total_tps", "tran_rate_tps", "online_tran_rate_tps")
 BUSY = ("cpu_busy_pct", "lpar_busy_pct")
 CPU_OF = {"msu": "cpu"}
 """What else goes with engine time."""

@@ -18,11 +18,10 @@ from model.capacity.conditions.beliefs import Beliefs, family
 from model.capacity.conditions.evaluating import Evaluator, Value
 from model.capacity.conditions.identities import repeated
 from model.capacity.conditions.mixtures import student
-from model.capacity.conditions.names import ALTERNATIVES, POPULATIONS
+from model.capacity.conditions.names import ALTERNATIVES, POPULATIONS, RATES
 from model.capacity.conditions.rows import Row
 from model.capacity.conditions.tables import (
     POINT,
-    RATES,
     SYSTEM,
     Cell,
     Table,

@@ -1,4 +1,4 @@
-"""What the names of conditions and of configuration attributes stand for, as `names.toml` lists them."""
+"""What the names of conditions, of rates and of configuration attributes stand for, as `names.toml` lists them."""
 
 import tomllib
 from pathlib import Path
@@ -10,6 +10,8 @@ RELEASES = tuple(_NAMES["releases"])
 ALTERNATIVES = (*RELEASES, *_NAMES["alternatives"])
 POPULATIONS = tuple(_NAMES["populations"])
 RUN_LENGTHS = tuple(_NAMES["run_lengths"])
+RATES = tuple(_NAMES["rates"])
+WHOLE_RATES = (*_NAMES["total_rates"], *RATES)
 TRANSACTION: str = _NAMES["transaction"]
 CONCURRENT_USERS: str = _NAMES["concurrent_users"]
 REQUESTED_RATE: str = _NAMES["requested_rate"]

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations, permutations
 from typing import TypeVar
 
-from model.capacity.conditions.names import ALTERNATIVES, RELEASES
+from model.capacity.conditions.names import ALTERNATIVES, RATES, RELEASES
 from model.capacity.conditions.rows import Row
 
 SYSTEM = "system"
@@ -16,7 +16,6 @@ POINT = "point"
 BEYOND = 4.0
 """Up to so many times the largest measured population its throughput is taken to go on as measured."""
 SHARED_LEVELS = 2
-RATES = ("etr_tps", "tran_rate_tps", "online_tran_rate_tps", "throughput")
 ITR, TRANSACTIONS = "itr_tps", "tran/s"
 """Transactions per second of engine time, which are none of a load; and the unit of rates."""
 PEAK = "max_"

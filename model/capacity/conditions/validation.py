@@ -26,8 +26,9 @@ from model.capacity.conditions.left_out import (
     widening,
     without,
 )
+from model.capacity.conditions.names import RATES
 from model.capacity.conditions.rows import Study
-from model.capacity.conditions.tables import ITR, PEAK, RATES, Cell, Table, Tables, kind_of
+from model.capacity.conditions.tables import ITR, PEAK, Cell, Table, Tables, kind_of
 
 STRUCTURE = "structure"
 """Names the structure of a coupling facility, whose rates and service times are a family of their own."""
