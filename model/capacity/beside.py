@@ -28,11 +28,12 @@ def swept(
     at: Mapping[str, Any],
     metrics: Sequence[str],
 ) -> dict[str, Any]:
-    """What `model.capacity.ask.sweep` gives, each step an answer of its own.
+    """What `model.capacity.ask.sweep` gives, each step an answer of its own, whatever `at` says of the key.
 
     Raises:
         QuestionError: as `predict`; or a metric that is not answered for the system.
     """
+    at = {name: value for name, value in at.items() if name not in _same((key,))}
     answers = [predict(bundle, system, {**at, key: value}) for value in values]
     known = sorted({output.metric for answer in answers for output in answer.outputs})
     for metric in metrics:
@@ -117,6 +118,11 @@ def _limits(left: Output, then: Output) -> dict[str, float | None]:
 
 
 def _without(condition: str, keys: Sequence[str]) -> str:
-    """A condition without what was asked; one population may be called users in one table and sessions in another."""
-    asked = {*keys, *(POPULATIONS if set(keys) & set(POPULATIONS) else ())}
+    """A condition without what was asked."""
+    asked = _same(keys)
     return "; ".join(part for part in condition.split("; ") if part.partition("=")[0] not in asked)
+
+
+def _same(keys: Sequence[str]) -> set[str]:
+    """Keys with their other names: one population may be called users in one table and sessions in another."""
+    return {*keys, *(POPULATIONS if set(keys) & set(POPULATIONS) else ())}

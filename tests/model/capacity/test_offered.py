@@ -59,6 +59,12 @@ def test_a_sweep_over_a_condition_has_its_measured_levels(studied):
     assert ask.sweep(studied, "link", "messages_sent", [5000, 9999])["measured"] == []
 
 
+@pytest.mark.parametrize("name", ["users", "sessions"])
+def test_what_is_swept_takes_the_place_of_what_was_asked_under_any_name(studied, name):
+    alone, beside = (ask.sweep(studied, "people", "users", [150, 300], at=at) for at in ({}, {name: 250}))
+    assert beside == alone
+
+
 def test_a_key_that_is_a_number_in_one_table_and_a_name_in_another_is_offered_by_its_levels(bundle):
     rows = [Row("link", "send_s", {"buffer_kb": size}, value, "s", "link") for size, value in (("4", 12.0), ("8", 9.0))]
     rows += [Row("link", "cpu_us", {"buffer_kb": size}, 5.0, "us", "cost") for size in ("most", "none")]
