@@ -91,8 +91,8 @@ def extrapolated(ready: System, state: State, i: int = 0) -> bool:
     return bool(distance(ready, state, i)) or bool(state.busy[0, i] > state.available[0, i])
 
 
-def notes_on(ready: System, load: Load, state: State) -> list[str]:
-    """What a reader must know to use the answer."""
+def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> list[str]:
+    """What a reader must know to use the answer; `shown`: what is full at this load too, of which it has figures."""
     entry, notes, outside = ready.entry, list(load.notes), distance(ready, state)
     if "etr_tps" in outside:
         low, high = entry["support_tps"]
@@ -103,7 +103,7 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
         notes.append(
             f"{said(rate)} transactions/s is outside the calibrated rates ({measured}); the interval is widened"
         )
-    notes += _of_engines(state)
+    notes += _full(ready, state) if shown else []
     if "engines" in outside and "machine" not in load.asked:
         factor = Estimate.of(engine_cost(ready, state.scenario.engines))
         notes.append(
@@ -112,20 +112,12 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
         )
     if entry.get("busy_assumed"):
         notes.append("no busy time of the LPAR is known: the engines are taken to serve this workload alone")
-    asked_of_machine = machine_asked(ready, state)
-    if asked_of_machine is not None and asked_of_machine[0, 0] > 1.0:
-        notes.append("the machine is saturated: its LPARs ask for more engines than it has")
     never = [limit.name for limit in ready.limits if not limit.reached and limit.name not in state.limits]
     if never:
         notes.append(
             f"next to nobody waited for {', '.join(never)} in the records: how many places there are, and how many are "
             "taken, is not known"
         )
-    for name, used in state.limits.items():
-        if chance := _may_be_full(used[:, 0]):
-            notes.append(f"limit {name} is exceeded with a chance of {chance:.0%}: {SETTLED}")
-        elif np.mean(used[1:, 0] >= 1.0) > SURELY_FULL:
-            notes.append(f"limit {name} is exceeded: its classes have no steady response")
     notes += _users(ready, load, state)
     notes += _gate(entry.get("gate"))
     if "kept" in entry:
@@ -134,6 +126,19 @@ def notes_on(ready: System, load: Load, state: State) -> list[str]:
     known = {f"CPU of {name}": law for name, law in usage.items()} | entry["response"]
     notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
     notes += entry.get("notes", [])
+    return notes
+
+
+def _full(ready: System, state: State) -> list[str]:
+    """What to say of engines, machine and limits that are or may be full at the first load."""
+    notes, asked_of_machine = _of_engines(state), machine_asked(ready, state)
+    if asked_of_machine is not None and asked_of_machine[0, 0] > 1.0:
+        notes.append("the machine is saturated: its LPARs ask for more engines than it has")
+    for name, used in state.limits.items():
+        if chance := _may_be_full(used[:, 0]):
+            notes.append(f"limit {name} is exceeded with a chance of {chance:.0%}: {SETTLED}")
+        elif np.mean(used[1:, 0] >= 1.0) > SURELY_FULL:
+            notes.append(f"limit {name} is exceeded: its classes have no steady response")
     return notes
 
 

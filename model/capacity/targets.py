@@ -215,7 +215,7 @@ def max_rate(
     total = np.broadcast_to(load.scenario.rates.sum(axis=2)[:, 0], ready.draws)
     rate = Estimate.of(table.min(axis=0) * total)
     state = ready.evaluate(load.scenario)
-    notes, fullest = notes_on(ready, load, state), bottleneck(ready, state).resource
+    notes, fullest = notes_on(ready, load, state, shown=False), bottleneck(ready, state).resource
     if rate.value == 0.0:
         # What would fill at some rate says nothing where no rate is within the targets.
         order = order[table[order, 0] == 0.0]

@@ -209,6 +209,14 @@ def test_max_rate_is_where_the_busy_reaches_its_target_and_names_what_limits(bun
     assert value(there, "cpu_busy_pct")["value"] == pytest.approx(90)
 
 
+def test_max_rate_from_beyond_what_the_engines_give_says_nothing_of_figures_it_has_not(bundle):
+    at = {"engines": 3}
+    assert any("saturated" in note for note in predict(bundle, "shop", at)["notes"])
+    answer = ask.max_rate(bundle, "shop", at)
+    assert answer["growth_pct"]["value"] < 0
+    assert not any("saturated" in note for note in answer["notes"])
+
+
 def test_max_rate_of_no_transactions_is_refused(bundle):
     with pytest.raises(QuestionError, match="no transactions are left"):
         ask.max_rate(bundle, "shop", {"growth_pct": -100})
