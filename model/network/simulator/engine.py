@@ -41,7 +41,7 @@ def run(tables: Tables, until: float) -> int:
     while True:
         close_hole(t.times, t.owners, t.place, t.heap)
         why = _stops(t, until)
-        if why != L.GOES_ON:
+        if why != L.NOT_YET:
             t.clock[0] = until if why == L.AT_TIME else now
             if why == L.AT_TIME:
                 _count_sharing(t, until)
@@ -116,7 +116,7 @@ def _stops(t, until):
         return L.AT_TARGET
     if t.control[L.N_FREE] == 0 or t.control[L.GROW] == 1:
         return L.NEEDS_ROOM
-    return L.GOES_ON
+    return L.NOT_YET
 
 
 @inlined

@@ -246,14 +246,16 @@ def test_utilization_cost_slows_a_busy_pool():
         assert result.stations["cp"].utilization.value > 0.43
 
 
-def test_an_engine_held_for_a_synchronous_request_is_not_taken_away():
-    request = CfRequest(station="cf", engine="cp", service=EXP(0.5), issue=EXP(0.5))
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_engine_held_for_a_synchronous_request_is_not_taken_away(count):
+    """It is given up between requests, if anything more important waits."""
+    request = CfRequest(station="cf", engine="cp", service=EXP(0.5), issue=EXP(0.5), count=count)
     stations = [Station(name="cp", scheduling="preemptive"), Station(name="cf", scheduling="delay")]
     result = simulate(
         network(
             stations,
             open_class(0.2, visit("cp", 1.0), name="high", priority=1),
-            open_class(0.3, request, name="low"),
+            open_class(0.3 / count, request, name="low"),
         ),
         **RUN,
     )
