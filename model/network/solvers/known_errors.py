@@ -24,10 +24,10 @@ KNOWN_ERRORS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "shared machine": ((0.002, 0.13), (0.002, 0.13)),
     "LPARs near their share": ((0.07, 0.51), (0.07, 0.51)),
     "overflow": ((0.001, 0.164), (0.001, 0.088)),
-    "full stations": ((0.001, 0.01), (0.001, 0.072)),
+    "full stations": ((0.001, 0.01), (0.001, 0.062)),
     "unequal engines": ((0.001, 0.13), (0.001, 0.115)),
     "arrivals not Poisson": ((0.001, 0.045), (0.001, 0.055)),
-    "visits at once": ((0.017, 0.434), (0.002, 0.314)),
+    "visits at once": ((0.017, 0.434), (0.003, 0.314)),
     "visits at once beside longer work": ((0.024, 1.118), (0.012, 1.678)),
     "visits at once beside long work": ((0.16, math.inf), (0.16, math.inf)),
 }
