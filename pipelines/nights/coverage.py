@@ -1,7 +1,7 @@
 """What should have come of a day and did not: judged by the days before, or by what is declared.
 
-What is still missing of a day before is reported until it has come, until somebody has acknowledged it, or until it is
-older than the weeks that say what is usual.
+What is still missing of a day before is reported until it has come, until later days show that it is usual, until
+somebody has acknowledged it, or until it is older than the weeks that say what is usual.
 """
 
 import datetime as dt
@@ -21,6 +21,9 @@ _AFTER_END_MIN = 5
 #: Fewer records of a type than these on a usual day may as well be none on another.
 _FEW = 8
 _HOUR = dt.timedelta(hours=1)
+#: What was there on more than this part of the days is usual.
+_MOST_OF = 0.6
+_SATURDAY = 5
 #: So many other days of the same lack are named.
 _MOST_DAYS = 3
 
@@ -81,7 +84,7 @@ def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] 
     with kept_open(snapshot):
         counts = written(snapshot, min(days) - dt.timedelta(weeks=rules.weeks), max(days))
         down = outages(snapshot, min(days), max(days))
-        seen = [(one, lack) for one in days for lack in _of_day(snapshot, one, rules, counts, down)]
+        seen = [(one, lack) for one in days for lack in _of_day(snapshot, one, day, rules, counts, down)]
     found: dict[tuple[str, str], list[Lack]] = defaultdict(list)
     gone = {lack.system for one, lack in seen if one == day and lack.what == "system"}
     for one, lack in seen:
@@ -106,25 +109,33 @@ def _of_days(same: Sequence[Lack]) -> Lack:
 
 
 def _of_day(
-    snapshot: Path, day: dt.date, rules: Coverage, counts: Counts, down: Mapping[str, Sequence[Outage]]
+    snapshot: Path,
+    day: dt.date,
+    until: dt.date,
+    rules: Coverage,
+    counts: Counts,
+    down: Mapping[str, Sequence[Outage]],
 ) -> Iterator[Lack]:
+    """What is missing of a day, by the weeks before it and the days since then, until the last that is known."""
     since = day - dt.timedelta(weeks=rules.weeks)
     gone = set()
+    recorded = sorted({at.date() for hours in counts.values() for at in hours if since <= at.date() <= until})
     for system in sorted({system for system, _ in counts} | set(rules.expected)):
         types = {
-            kind: {at: n for at, n in hours.items() if since <= at.date() <= day}
+            kind: {at: n for at, n in hours.items() if since <= at.date() <= until}
             for (name, kind), hours in counts.items()
             if name == system
         }
-        for lack in _of_system(system, types, day, rules, down.get(system, ())):
+        for lack in _of_system(system, types, recorded, day, rules, down.get(system, ())):
             gone |= {system} if lack.what == "system" else set()
             yield lack
-    yield from (lack for lack in _classes(snapshot, day, since) if lack.system not in gone)
+    yield from (lack for lack in _classes(snapshot, day, since, until) if lack.system not in gone)
 
 
 def _of_system(
     system: str,
     types: Mapping[str, Mapping[dt.datetime, int]],
+    recorded: Sequence[dt.date],
     day: dt.date,
     rules: Coverage,
     down: Sequence[Outage],
@@ -135,10 +146,15 @@ def _of_system(
         Lack(system, "outage", f"{system}: down from {outage.start:%Y-%m-%d %H:%M} until its IPL at {_at(outage)}")
         for outage in down
     ]
-    usual = {kind: n for kind, hours in types.items() if (n := _usual(hours, day)) >= _FEW}
-    expected = rules.expected.get(system, list(usual))
-    came = {kind: sum(n for at, n in types.get(kind, {}).items() if at.date() == day) for kind in expected}
-    if expected and not any(came.values()):
+    others = {kind: _others(recorded, {at.date() for at in hours}, day) for kind, hours in types.items()}
+    alike = {kind: _alike(days, day) for kind, days in others.items()}
+    usual = {kind: _usual(hours, alike[kind]) for kind, hours in types.items()}
+    # Of days like none before it is known only that a system has records.
+    some = {kind: _usual(hours, alike[kind] or others[kind]) for kind, hours in types.items()}
+    declared = rules.expected.get(system)
+    expected = [kind for kind, n in usual.items() if n >= _FEW] if declared is None else declared
+    came = {kind: sum(n for at, n in types.get(kind, {}).items() if at.date() == day) for kind in {*types, *expected}}
+    if (declared or any(n >= _FEW for n in some.values())) and not any(came.values()):
         if any(outage.start <= midnight and outage.end >= midnight + dt.timedelta(days=1) for outage in down):
             return stopped
         before = max((at.date() for hours in types.values() for at in hours if at.date() < day), default=None)
@@ -152,7 +168,7 @@ def _of_system(
                 Lack(system, kind, f"{system}: no SMF {kind} of {day}" + (f", usually {normal:,.0f}" if normal else ""))
             )
             continue
-        silent = _silent(types[kind], day)
+        silent = _silent(types[kind], alike[kind], day)
         lost = [hour for hour in silent if not any(outage.covers(hour, hour + _HOUR) for outage in down)]
         if lost:
             text = f"{system}: no SMF {kind} of {day} {_hours(lost)}"
@@ -187,28 +203,36 @@ def _together(found: list[Lack]) -> list[Lack]:
     return [replace(first, what=kinds, text=text.replace("{}", kinds)) for text, kinds, first in named]
 
 
-def _usual(hours: Mapping[dt.datetime, int], day: dt.date) -> float:
-    """Records of a usual day: the median of those like it."""
-    days: dict[dt.date, int] = defaultdict(int)
+def _usual(hours: Mapping[dt.datetime, int], days: Iterable[dt.date]) -> float:
+    """Records of a usual day: the median of these days."""
+    counts: dict[dt.date, int] = defaultdict(int)
     for at, count in hours.items():
-        days[at.date()] += count
-    return median([days[one] for one in _alike(days, day)] or [0.0])
+        counts[at.date()] += count
+    return median([counts[one] for one in days] or [0])
 
 
-def _alike(days: Iterable[dt.date], day: dt.date) -> list[dt.date]:
-    """Those of the days before one that say what is usual on it: of the same day of the week, or all without two."""
-    before = [one for one in days if one < day]
-    same = [one for one in before if one.weekday() == day.weekday()]
-    return same if len(same) > 1 else before
+def _others(recorded: Iterable[dt.date], had: set[dt.date], day: dt.date) -> list[dt.date]:
+    """The recorded days beside one, from the first that had something on: those without it count as well."""
+    return [one for one in recorded if one != day and one >= min(had, default=day)]
 
 
-def _silent(hours: Mapping[dt.datetime, int], day: dt.date) -> list[dt.datetime]:
-    """Hours without records that had some on most days like this one."""
-    days = _alike({at.date() for at in hours}, day)
+def _alike(others: Iterable[dt.date], day: dt.date) -> list[dt.date]:
+    """Days that say what is usual on one: two or more of the same day of the week, else of weekends or working days."""
+    same = [one for one in others if one.weekday() == day.weekday()]
+    kind = [one for one in others if _is_weekend(one) == _is_weekend(day)]
+    return next((days for days in (same, kind) if len(days) > 1), [])
+
+
+def _is_weekend(day: dt.date) -> bool:
+    return day.weekday() >= _SATURDAY
+
+
+def _silent(hours: Mapping[dt.datetime, int], days: Sequence[dt.date], day: dt.date) -> list[dt.datetime]:
+    """Hours of a day without records that had some on most of the days like it."""
     silent = []
     for hour in (dt.datetime.combine(day, dt.time(hour)) for hour in range(24)):
         with_records = sum(dt.datetime.combine(date, hour.time()) in hours for date in days)
-        if len(days) > 1 and with_records > 0.6 * len(days) and hour not in hours:
+        if with_records > _MOST_OF * len(days) and hour not in hours:
             silent.append(hour)
     return silent
 
@@ -262,7 +286,7 @@ def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:
     return counts
 
 
-def _classes(snapshot: Path, day: dt.date, since: dt.date) -> Iterable[Lack]:
+def _classes(snapshot: Path, day: dt.date, since: dt.date, until: dt.date) -> Iterable[Lack]:
     """Service classes that ended transactions on most days like this one and none on it."""
     from ingest import warehouse
 
@@ -271,14 +295,14 @@ def _classes(snapshot: Path, day: dt.date, since: dt.date) -> Iterable[Lack]:
         """SELECT smf_sid, class_name, list(DISTINCT interval_start_local::date) AS days FROM marts.fct_service_class
         WHERE class_kind = 'service_class' AND transactions_ended > 0
         AND interval_start_local >= ? AND interval_start_local < ? GROUP BY smf_sid, class_name ORDER BY ALL""",
-        [since, day + dt.timedelta(days=1)],
+        [since, until + dt.timedelta(days=1)],
     ).to_pylist()
     recorded: dict[str, set[dt.date]] = defaultdict(set)
     for row in rows:
         recorded[row["smf_sid"]].update(row["days"])
     for row in rows:
-        alike = _alike(recorded[row["smf_sid"]], day)
-        days = len(set(alike) & set(row["days"]))
-        if day not in row["days"] and days > 1 and days > 0.6 * len(alike):
+        ended = set(row["days"])
+        alike = _alike(_others(recorded[row["smf_sid"]], ended, day), day)
+        if alike and day not in ended and len(ended.intersection(alike)) > _MOST_OF * len(alike):
             text = f"{row['smf_sid']}: service class {row['class_name']} ended no transactions on {day}"
             yield Lack(row["smf_sid"], f"class {row['class_name']}", text)

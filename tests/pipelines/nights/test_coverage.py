@@ -71,7 +71,7 @@ def test_what_never_comes_at_weekends_is_not_missing_there(monkeypatch, tmp_path
     told = {}
     for day in (DAY, DAY + dt.timedelta(days=1), DAY + dt.timedelta(days=2)):
         told[day] = texts(monkeypatch, counts, day=day)
-        told[day] += [lack.text for lack in classes(snapshot, day, day - dt.timedelta(weeks=4))]
+        told[day] += [lack.text for lack in classes(snapshot, day, day - dt.timedelta(weeks=4), day)]
     assert list(told.values()) == [
         [
             "PRDA: no SMF 30 of 2026-11-20 from 09:00 to 10:00",
@@ -80,6 +80,25 @@ def test_what_never_comes_at_weekends_is_not_missing_there(monkeypatch, tmp_path
         [],
         [],
     ]
+
+
+def test_weekends_without_online_work_are_learned_from_the_first(monkeypatch):
+    """Three weeks from Monday, November 2nd; a record type, and an LPAR, have none at weekends."""
+    working = [day for day in range(1, 21) if dt.date(2026, 11, 1 + day).weekday() < 5]
+    came = {
+        ("PRDA", "70.1"): hours(range(1, 21)),
+        ("PRDA", "110.1"): hours(working, per_hour=500),
+        ("DEVL", "70.1"): hours(working),
+    }
+    told, before = {}, []
+    for day in (dt.date(2026, 11, 1 + number) for number in range(2, 21)):
+        known = {key: {at: n for at, n in found.items() if at.date() <= day} for key, found in came.items()}
+        before = missing(monkeypatch, known, day=day, before=before)
+        told[day.day] = [lack.text for lack in before]
+    line = "DEVL: nothing of 2026-11-{:02d}; the last records are of 2026-11-06"
+    second = f"{line.format(8)}; also on 2026-11-07"
+    at_first = {7: [line.format(7)]} | {number: [second] for number in range(8, 14)}
+    assert {day: texts for day, texts in told.items() if texts} == at_first
 
 
 def test_the_last_hour_of_a_day_may_come_with_the_dump_of_the_next(monkeypatch):
