@@ -51,9 +51,8 @@ def simulate(
     if replications < 1 or horizon < replications or not 0 < level < 1:
         raise ValueError("replications must be at least 1, horizon at least as many, level between 0 and 1")
     program = compile_network(network)
-    overloaded = overloaded_by_arrivals(reduce(network))
     # Queues that grow for ever do not settle, however long one waits.
-    doublings = 1 if overloaded else WARM_UP_DOUBLINGS
+    doublings = 1 if overloaded_by_arrivals(reduce(network)) else WARM_UP_DOUBLINGS
     sequences = np.random.SeedSequence(seed).spawn(replications)
     each = math.ceil(horizon / replications)
 
@@ -77,7 +76,7 @@ def simulate(
             more = done * min(3.0, max(0.2, 1.2 * (worst / precision) ** 2 - 1))
             share = math.ceil(min(more, most - done) / replications) + 1
             list(pool.map(lambda r, n=share: r.measure(n, after_slice), runs))
-    return _result(program, runs, seed, level, precise, overloaded)
+    return _result(program, runs, seed, level, precise)
 
 
 def replay(
@@ -165,9 +164,10 @@ def _result(
     seed: int,
     level: float,
     precise: bool,
-    overloaded: Mapping[str, float] | None = None,
 ) -> SimulationResult:
-    groups, overloaded = _groups(program, runs, level), overloaded or {}
+    groups = _groups(program, runs, level)
+    # Users go before some of what arrives as often as they were seen to.
+    overloaded = {} if program.trace else overloaded_by_arrivals(reduce(program.network), summary.throughput(groups))
     stations, resources, machines = summary.stations(groups), summary.resources(groups), summary.machines(groups)
     return SimulationResult(
         network=program.network.name,

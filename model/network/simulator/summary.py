@@ -234,6 +234,11 @@ def machines(groups: Groups) -> dict[str, Estimate]:
     return out
 
 
+def throughput(groups: Groups) -> np.ndarray:
+    """(classes,) transactions a second that ended."""
+    return np.asarray(groups.total[:, :, L.T_DONE].sum(axis=0) / groups.seconds.sum())
+
+
 def limits(
     groups: Groups, by_station: dict[str, StationResult], by_resource: dict[str, ResourceResult],
     by_machine: dict[str, Estimate], overloaded: Mapping[str, float],
@@ -244,13 +249,13 @@ def limits(
     do comes to what stands behind it.
     """
     network, net, seconds = groups.program.network, reduce(groups.program.network), groups.seconds.sum()
-    throughput = groups.total[:, :, L.T_DONE].sum(axis=0) / seconds
     using = groups.visit[..., L.V_USING].sum(axis=(0, 1)) / seconds
     queueing = [k for k, s in enumerate(network.stations) if s.scheduling != "delay"]
     names = [(network.stations[k].name, network.stations[k].component or "station") for k in queueing]
     shares = [_share_of_limit(groups, k, by_station[network.stations[k].name]) for k in queueing]
     needed = list(shares)
-    held = unwaited_holding(net, throughput, using)
+    done = throughput(groups)
+    held = unwaited_holding(net, done, using)
     for rho, resource in enumerate(network.resources):
         names.append((resource.name, resource.kind or "resource"))
         needed.append(float(held[rho]) / (resource.capacity * resource.instances))
@@ -262,7 +267,7 @@ def limits(
     names += [(name, "machine") for name in by_machine]
     shares += [estimate.value for estimate in by_machine.values()]
     needed += [estimate.value for estimate in by_machine.values()]
-    found = ranked(names, shares, needed, float(throughput.sum()))
+    found = ranked(names, shares, needed, float(done.sum()))
     arriving = float(net.rates.clip(0).sum())
     full = [
         one._replace(utilisation=overloaded[one.name], rate_per_s=arriving / overloaded[one.name])

@@ -94,6 +94,16 @@ def test_an_overloaded_station_is_named():
         simulate(overloaded, seed=1, most_inside=20_000)
 
 
+def test_open_work_that_users_leave_no_room_is_named_with_what_all_ask_for():
+    cp = Station(name="cp", servers=4, scheduling="priority_ps")
+    users = closed_class(30, 1.0, visit("cp", 0.1), name="users", priority=2)
+    work = open_class(3.0, visit("cp", 0.5), name="open", priority=1)
+    result = simulate(network(cp, users, work), seed=1, horizon=40_000)
+    sent = result.classes["users"].throughput_per_s.value
+    assert result.overloaded == {"cp": pytest.approx((0.1 * sent + 1.5) / 4, rel=0.02)} and result.bottleneck == "cp"
+    assert result.overloaded["cp"] > 1.04 and not result.settled
+
+
 def test_a_load_that_is_slightly_too_high_is_said():
     result = simulate(network(Station(name="cp"), open_class(1.05, visit("cp", 1.0))), seed=1, horizon=40_000)
     assert not result.settled and any("more arrives than cp" in remark for remark in result.remarks)
