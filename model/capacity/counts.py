@@ -30,8 +30,7 @@ from model.capacity.conditions.names import (
 )
 from model.capacity.conditions.populations import WAITING
 from model.capacity.conditions.rows import WORKLOAD
-from model.capacity.conditions.series import TIMES
-from model.capacity.conditions.tables import number
+from model.capacity.conditions.tables import TIMES, number
 from model.capacity.questions import GROWTH, LOADS, QuestionError, positive, said
 
 RATE = "_tps"

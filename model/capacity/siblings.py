@@ -17,7 +17,7 @@ from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition
 from model.capacity.conditions.names import ENGINES, WHOLE_RATES
 from model.capacity.conditions.rows import WORKLOAD
-from model.capacity.conditions.series import TIMES
+from model.capacity.conditions.tables import TIMES
 from model.capacity.questions import GROWTH, LOADS, growth
 
 BUSY = ("cpu_busy_pct", "lpar_busy_pct")

@@ -18,7 +18,6 @@ from model.capacity.conditions.rows import WORKLOAD
 from model.capacity.conditions.series import (
     DOUBTFUL,
     REPEATED_WITHIN,
-    TIMES,
     Point,
     SeriesLaws,
     differ,
@@ -26,7 +25,7 @@ from model.capacity.conditions.series import (
     rises,
     spans,
 )
-from model.capacity.conditions.tables import PEAK, SYSTEM, Cell, Kept, Table, Tables
+from model.capacity.conditions.tables import PEAK, SYSTEM, TIMES, Cell, Kept, Table, Tables
 
 OUTSIDE_SD = 0.003
 """Relative standard deviation by which an answer is less sure, for each e-fold outside the measured levels."""

@@ -15,12 +15,12 @@ from model.capacity.conditions.identities import is_total
 from model.capacity.conditions.laws import Array, Explained, Fitted, Series, node_weights, prior
 from model.capacity.conditions.mixtures import Belief, student
 from model.capacity.conditions.names import ALTERNATIVES, CUSTOMERS, POPULATIONS, SIZES
-from model.capacity.conditions.tables import SYSTEM, Cell, Kept, Table, number
+from model.capacity.conditions.tables import SYSTEM, TIMES, Cell, Kept, Table, number
 
 MOST_SIBLINGS = 4
 MOST_APART = math.log(2.0)
 """Series that differ by more at the same levels follow different laws."""
-TIMES, REPEATED_WITHIN = ("s", "ms", "us"), 0.03
+REPEATED_WITHIN = 0.03
 """Relative standard deviation within which times repeat from run to run, however closely a law goes through a few."""
 DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""

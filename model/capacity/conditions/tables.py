@@ -18,9 +18,10 @@ BEYOND = 4.0
 SHARED_LEVELS = 2
 ITR, TRANSACTIONS = "itr_tps", "tran/s"
 """Transactions per second of engine time, which are none of a load; and the unit of rates."""
+TIMES = ("s", "ms", "us")
 PEAK = "max_"
 """Maxima of a run scatter more than what they are the maximum of."""
-WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "s/s", "MB/s", "KB/s")
+WORK_UNITS = ("1/s", "SU", "service units", "service units/s", "s/s", "MIPS", "MB/s", "KB/s")
 OF_ENGINES = re.compile(r"pct of (one CP|\d+ CPs)")
 """The unit of a part of some engines."""
 KINDS: Mapping[str, str] = {

@@ -158,18 +158,24 @@ def test_what_a_run_counts_and_its_longest_times_grow_with_how_long_it_takes(mar
     assert (unsure[1] > 1.5 * unsure[0]) == (mart_metric == "response_max_s")
 
 
-def test_a_metric_that_shows_no_ratio_of_its_own_is_as_unsure_as_all_others_change():
-    """Counts of two runs are the same, but for a tenth that are a hundredfold; of another table nothing is known."""
-    counts = [(100.0, 100.0)] * 8 + [(1.0, 100.0)] * 2
-    found = [
-        Row(run, "count", {"part": str(part)}, value, "count", "counts", TABLE[0])
-        for part, values in enumerate(counts)
-        for run, value in zip(("first", "second"), values, strict=True)
-    ]
-    found.append(Row("first", "elapsed_s", {}, 10.0, "s", TABLE[1], TABLE[0]))
-    tables = Tables(found)
-    donor = next(iter(tables.blocks[TABLE].values))
-    assert Ratios(tables).ratio(donor, replace(donor, system="second"), SYSTEM, tables.value(donor)[0]).sd > 1.0
+@pytest.mark.parametrize("rates_known", [True, False])
+@pytest.mark.parametrize(
+    ("unit", "mart_metric", "of_the_load"),
+    [("KB", "", False), ("s", "", True), ("count", "failed", True), ("MB/s", "", None)],
+)
+def test_a_metric_that_shows_no_ratio_of_its_own_is_surer_where_it_does_not_go_with_the_load(
+    unit, mart_metric, of_the_load, rates_known
+):
+    """What systems of a workload hold is much the same, and so is work for a transaction where both rates are known."""
+    found = [Row("first", "figure", {}, 5.0, unit, TABLE[1], TABLE[0], mart_metric=mart_metric)]
+    if rates_known:
+        found += [
+            Row(run, "etr_tps", {}, tps, "tran/s", "rates", TABLE[0]) for run, tps in (("first", 1), ("other", 9))
+        ]
+    (donor,) = Tables(found).blocks[TABLE].values
+    unsure = Ratios(Tables(found)).ratio(donor, replace(donor, system="other"), SYSTEM, 5.0).sd
+    expected = not rates_known if of_the_load is None else of_the_load
+    assert (unsure > 0.5) == expected
 
 
 def test_relatives_that_contradict_each_other_widen_the_answer():
