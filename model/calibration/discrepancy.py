@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 BINS = 20
 # Least relative deviation of a mean response that is predicted inside the range of the data.
-LEAST = 0.003
+LEAST = 0.002
 # How many histories the deviation held beforehand of waiting beyond what was fitted is worth.
 WORTH = 1.0
 # Waits that are fitted, and that are predicted from them, as quantiles.

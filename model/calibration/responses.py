@@ -20,14 +20,11 @@ from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Followed, Order
 
 Array = NDArray[np.float64]
 
-# A percentile is read from the buckets of a distribution, in each of which times are taken to fall as in an exponential
-# tail: relative deviation of the reading, alike for neighbouring ones. Of gamma and lognormal times it is 0.001 where
-# buckets are a tenth of the goal wide, and 0.017 in those beyond one and a half goals.
-P90_READING = 0.003
-# 90th percentile over mean: of a response without waiting, of one that is nothing else (exponential: ln 10), and how
-# much less it is in between, where few wait and those long. Of gamma times and the waits of M/M/2 to M/M/8 the last two
-# are 2.3 to 2.5 and -0.2 to 1.2, within 0.06; waits of unequal services and for limits have longer tails.
-P90, P90_SD = [1.5, 2.5, 0.55], [2.0, 0.2, 0.3]
+# 90th percentile over mean: of a response without waiting, of one that is nothing else, and what is added in between,
+# where what waits and what is served may be long together. The last two and their deviations are the likeliest of 290
+# responses of random networks beside their records; where work runs to its end, waits behind pieces of unequal size
+# have longer tails.
+P90, P90_SD, P90_TO_ITS_END = [1.5, 2.6, 0.4], [2.0, 0.2, 0.2], [2.0, 0.2, 0.6]
 # Deviation of waiting beyond the measured, held beforehand: the likeliest where the longest waits of histories were
 # predicted from their shorter ones. Where all work shares the engines its sizes do not matter; elsewhere they do.
 BEYOND = {Order.IMPORTANCE: 0.03, Order.SHARED: 0.015, Order.ARRIVAL: 0.11, Order.IN_LINE: 0.11}
@@ -172,12 +169,13 @@ def _percentile(ratio: Array, share: Array, seen: Seen, name: str) -> dict[str, 
     if usable.sum() < FEWEST_INTERVALS:
         return {}
     ratio, share, weight = ratio[usable], share[usable], seen.weight[usable]
-    design = np.column_stack([1.0 - share, share, share * (share - 1.0)])
-    found = fit(design, ratio, weight, seen.day[usable], P90, P90_SD, P90_READING * float(np.median(ratio)))
-    drawn = found.drawn(f"{name} p90")
+    design = np.column_stack([1.0 - share**2, share**2, share * (1.0 - share)])
+    spread = P90_TO_ITS_END if seen.order.to_its_end else P90_SD
+    found = fit(design, ratio, weight, seen.day[usable], P90, spread)
     off = discrepancy.inside(ratio, design @ found.mean, share, weight, found)
-    scatter = 1.0 + math.hypot(P90_READING, off) * normals(1, f"{name} p90 scatter")[:, 0]
-    return {
-        part: {"centre": float(found.mean[i]), "draws": np.maximum(drawn[:, i] * scatter, least).tolist()}
-        for i, (part, least) in enumerate({"p90": 1.0, "p90_waiting": 1.0, "p90_bend": -np.inf}.items())
-    }
+    found = fit(design, ratio, weight, seen.day[usable], P90, spread, off * float(np.median(ratio)))
+    scatter = 1.0 + off * normals(1, f"{name} p90 scatter")[:, 0]
+    drawn = np.vstack([found.mean, found.drawn(f"{name} p90") * scatter[:, None]])
+    alone, waiting, more = drawn.T
+    law = {"p90": np.maximum(alone, 1.0), "p90_waiting": np.maximum(waiting, 1.0), "p90_bend": waiting - alone - more}
+    return {part: {"centre": float(values[0]), "draws": values[1:].tolist()} for part, values in law.items()}
