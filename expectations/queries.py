@@ -207,6 +207,45 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         """,
     ),
     (
+        "responses",
+        "Mean response of a service class against the distribution of its responses, by day: where it fits least",
+        ("system", "interval", "class_name"),
+        f"""
+        with ended as (
+          select i.smf_sid as system, i.interval_start_local::date as day, p.class_name,
+            {_AT.format("coalesce(i.interval_start_utc, i.interval_start_local)")} as interval,
+            p.elapsed_us / 1000 / p.transactions_ended as response_ms,
+            coalesce(nullif(p.response_midpoint_ms, 0), p.goal_ms) / 100 / p.transactions_ended as unit_ms,
+            l.buckets as limits, d.buckets as counts
+          from intermediate.int_class_period p
+          join marts.dim_interval i using (interval_key)
+          join staging.stg_smf72_3_response_distribution l
+            on l.file_id = p.file_id and l.record_seq = p.record_seq and l.section_seq = 0
+          join staging.stg_smf72_3_response_distribution d
+            on d.file_id = p.file_id and d.record_seq = p.record_seq and d.section_seq = p.response_distribution_index
+          where p.response_distribution_index > 0 and p.class_kind = 'service_class'
+            and p.transactions_ended >= {FEWEST_COUNTED} and list_sum(d.buckets) = p.transactions_ended
+            and len(l.buckets) = len(d.buckets)
+        ),
+        bounded as (
+          -- The last bucket has no upper limit.
+          select *, unit_ms
+              * list_dot_product(counts::double[], list_prepend(0, limits[1 : len(limits) - 1])::double[]) as least_ms,
+            case when counts[-1] = 0 then list_dot_product(counts::double[], limits::double[]) * unit_ms end as most_ms
+          from ended
+        )
+        select system, arg_max(interval, times_off) as interval, class_name,
+          arg_max(response_ms, times_off) as response_ms, arg_max(least_ms, times_off) as least_ms,
+          arg_max(most_ms, times_off) as most_ms, max(times_off) as times_off
+        from (
+          select *, greatest(response_ms / most_ms, least_ms / nullif(response_ms, 0)) as times_off from bounded
+        )
+        where times_off is not null
+        group by system, day, class_name
+        order by system, day, class_name
+        """,
+    ),
+    (
         "msu",
         "MSU of the service classes against those of their LPAR per interval",
         ("system", "interval"),

@@ -38,6 +38,9 @@ FEWEST_COUNTED = 1000
 #: The smallest mistake of a unit is one of 60: what is further apart than half of that is none of the load's.
 MOST_TIMES_APART = 30
 
+#: A mean response may be off the distribution by this, for WLM counts by a goal that may have changed since.
+MOST_TIMES_OFF = 2
+
 RULES: tuple[Rule, ...] = (
     Rule(
         "ledger_bytes_add_up",
@@ -230,6 +233,17 @@ RULES: tuple[Rule, ...] = (
         "warning",
         high=MOST_TIMES_APART,
         metric="fct_service_class.transactions_ended",
+    ),
+    Rule(
+        "responses_fit_their_distribution",
+        "responses",
+        "times_off",
+        "Mean responses of a class lie within what the distribution of its responses allows",
+        "Response times are in another unit, or the goal changed within the interval: compare the interval with its "
+        "neighbours in marts.fct_service_class before it is believed.",
+        "warning",
+        high=MOST_TIMES_OFF,
+        metric="fct_service_class.response_ms",
     ),
     Rule(
         "class_msu_are_within_lpar_msu",

@@ -73,6 +73,8 @@ DEFECTS = (
     "update intermediate.int_job_interval set cp_s = 1000 where smf_sid = 'LPB'",
     "update intermediate.int_class_interval set transactions_ended = 1000 * transactions_ended "
     "where interval_key = 'SHRD 2021-05-01T08:15:00Z'",
+    "update intermediate.int_class_period set elapsed_us = 1000 * elapsed_us "
+    "where interval_key = 'SHRD 2021-05-01T08:15:00Z'",
     "update marts.fct_service_class set cp_msu = cp_msu * 2 where class_kind = 'service_class'",
     "update marts.fct_transaction_cost set appl_cp_pct = 9999 where class_kind = 'workload'",
     "update intermediate.int_run set point = '9' where smf_sid = 'LPB'",

@@ -23,6 +23,9 @@ SU_PER_S = 1_000.0
 #: Adjustment of their software rating: 16,000,000 / 20,000 = 800 service units per second of one engine.
 SOFTWARE_ADJUSTMENT = 20_000
 
+#: Upper limits of the buckets of response times, in percent of the goal.
+BUCKETS = [50, *range(60, 160, 10), 200, 400, 2**31 - 1]
+
 
 def utc(text: str) -> datetime:
     """A moment from its ISO form, without time zone as DuckDB keeps it."""
@@ -131,8 +134,12 @@ class RawWarehouse:
         cpu_s: float = 0.0,
         response_ms: float = 0.0,
         ziip_s: float = 0.0,
+        goal_ms: int = 0,
     ) -> None:
-        """A 72.3 record with one period; nine tenths of `cpu_s` are task time, one tenth is SRB time."""
+        """A 72.3 record with one period; nine tenths of `cpu_s` are task time, one tenth is SRB time.
+
+        With a goal it has a distribution, of responses that all took half of the goal or less.
+        """
         keys = self._rmf("smf72_3", 72, sid, start, seconds)
         control = {"r723mscf": 128 if report else 0, "r723mcnm": name, "r723mwnm": "WORK", "r723mnsp": "POLICY"}
         coefficients = {"r723mcpu": 10_000, "r723msrb": 10_000, "r723madj": RATE_ADJUSTMENT, "r723nffs": 512}
@@ -142,6 +149,10 @@ class RawWarehouse:
             "r723csrb": 0.1 * cpu_s * SU_PER_S,
             "r723csup": ziip_s * SU_PER_S,
         }
+        if goal_ms:
+            service |= {"r723crtx": 1, "r723rtdm": goal_ms}
+            for section, buckets in enumerate((BUCKETS, [ended, *[0] * 13])):
+                self.insert("smf72_3_response_distribution", **(keys | {"section_seq": section}), r723trdb=buckets)
         self.insert("smf72_3_period", **keys, r723crcp=ended, r723ctetx=ended * response_ms * 1e3, **service)
 
     def one_of_each_section(self, layout: str, sid: str, start: datetime, seconds: float) -> None:

@@ -86,7 +86,8 @@ def shared_engines(raw: RawWarehouse) -> None:
     for index in range(2):
         start = SHARED_START + timedelta(minutes=15 * index)
         raw.cpu("SHRD", start, 900, {0: (2, 0.4), 2: (1, 0.2)}, dedicated=False)
-        raw.wlm_class("SHRD", start, 900, "ONLINE", report=False, ended=9_000, cpu_s=450, ziip_s=90, response_ms=5)
+        work = {"ended": 9_000, "cpu_s": 450, "ziip_s": 90, "response_ms": 5, "goal_ms": 10}
+        raw.wlm_class("SHRD", start, 900, "ONLINE", report=False, **work)
 
 
 def written_once_and_twice(raw: RawWarehouse) -> None:
