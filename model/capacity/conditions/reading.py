@@ -6,6 +6,7 @@ Their values are those printed in the catalogue, or those that the records of a 
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from model.capacity.conditions.names import RUN_LENGTHS
@@ -113,6 +114,7 @@ def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row
         se=max(se, SUSPECT_SD * abs(value)) if suspect else se,
         judged=figure.target and numeric and doubt is None and not suspect,
         mart_metric="" if wanted is None else wanted.metric,
+        rounding=0.5 * 10.0 ** int(Decimal(figure.value).as_tuple().exponent),
     )
 
 

@@ -16,7 +16,8 @@ class Row:
 
     `table` and `study` say which rows were measured alike: systems of a study that have a table in common are
     siblings. `subject` is what was measured where the condition does not say it. `se` is the standard error, 0 where
-    unknown. `mart_metric` is the name that the marts have for the metric, empty where they do not have it.
+    unknown, `rounding` half a unit of its last printed digit. `mart_metric` is the name that the marts have for the
+    metric, empty where they do not have it.
     """
 
     system: str
@@ -30,6 +31,7 @@ class Row:
     se: float = 0.0
     judged: bool = True
     mart_metric: str = ""
+    rounding: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

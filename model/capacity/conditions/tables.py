@@ -93,7 +93,8 @@ class Table:
 
     `fixed` are conditions that say no more than the system does, by system; they are left out of the cells. A release
     is never one: what was measured with one release is asked for another. `units` has the cells of each metric by their
-    unit, `mart_metrics` the names that the marts have for metrics. `groups` has one name for systems that were measured
+    unit, `mart_metrics` the names that the marts have for metrics, `roundings` half a unit of the last printed digit of
+    values. `groups` has one name for systems that were measured
     at the same levels of the numeric condition.
     """
 
@@ -107,6 +108,7 @@ class Table:
     groups: Mapping[str, str]
     by_series: Mapping[Cell, list[tuple[float, float, float]]]
     mart_metrics: Mapping[str, str]
+    roundings: Mapping[Cell, float]
 
     def unit(self, cell: Cell) -> str:
         """The unit of a cell: of several of its metric, the one at its level of the name that tells them apart."""
@@ -232,6 +234,7 @@ def _table(block: tuple[str, str], rows: list[Row]) -> Table:
     ]  # fmt: skip
     fixed: dict[str, dict[str, str]] = defaultdict(dict)
     values: dict[Cell, tuple[float, float]] = {}
+    roundings: dict[Cell, float] = {}
     judged = set()
     units: dict[str, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
@@ -244,6 +247,7 @@ def _table(block: tuple[str, str], rows: list[Row]) -> Table:
         x = number(row.condition.get(numeric, "")) if numeric is not None else None
         cell = Cell(block, row.system, row.metric, row.subject, tuple(sorted(labels.items())), x)
         values[cell] = (row.value, row.se)
+        roundings[cell] = row.rounding
         units[row.metric][row.unit].append(cell)
         if row.judged:
             judged.add(cell)
@@ -262,6 +266,7 @@ def _table(block: tuple[str, str], rows: list[Row]) -> Table:
         groups=_groups(by_system[numeric]) if numeric is not None else {},
         by_series={cell: sorted(points) for cell, points in by_series.items()},
         mart_metrics={row.metric: row.mart_metric for row in rows if row.mart_metric},
+        roundings=roundings,
     )
 
 

@@ -55,6 +55,7 @@ class Case:
     lo: float
     hi: float
     naive: float
+    rounding: float
 
     @property
     def error_pct(self) -> float:
@@ -77,10 +78,18 @@ class Case:
         slack = ROUNDING * abs(self.measured)
         return self.lo - slack <= self.measured <= self.hi + slack
 
+    @property
+    def as_printed(self) -> bool:
+        """Whether the prediction is the measured value, as far as its digits tell."""
+        return abs(self.predicted - self.measured) <= self.rounding + ROUNDING * abs(self.measured)
+
 
 @dataclass(frozen=True)
 class Family:
-    """Errors of one sort of metric over numeric or over named levels, in per cent."""
+    """Errors of one sort of metric over numeric or over named levels, in per cent.
+
+    `as_printed_pct` says how many predictions are the measured value as far as its digits tell.
+    """
 
     name: str
     cases: int
@@ -90,6 +99,7 @@ class Family:
     naive_p95_pct: float
     coverage_pct: float
     half_width_pct: float
+    as_printed_pct: float
 
     @property
     def better(self) -> bool:
@@ -119,10 +129,14 @@ class StudyValidation:
 
     def to_text(self) -> str:
         """A table by family, then what could not be judged."""
-        head = "family                            cases  median %   95 %  naive %   95 %  covered %  half-width %"
+        head = (
+            "family                            cases  median %   95 %  naive %   95 %  covered %  half-width %  "
+            "as printed %"
+        )
         lines = [head] + [
             f"{f.name:33} {f.cases:5} {f.median_pct:9.2f} {f.p95_pct:6.1f} {f.naive_median_pct:8.2f} "
-            f"{f.naive_p95_pct:6.1f} {f.coverage_pct:10.0f} {f.half_width_pct:13.2f}" + ("" if f.better else "  worse")
+            f"{f.naive_p95_pct:6.1f} {f.coverage_pct:10.0f} {f.half_width_pct:13.2f} "
+            f"{f.as_printed_pct:13.0f}" + ("" if f.better else "  worse")
             for f in self.families
         ]
         better = sum(family.better for family in self.families)
@@ -204,6 +218,7 @@ def _case(table: Table, cell: Cell, how: str, left_out: str, ends: tuple[float, 
         low,
         high,
         naive,
+        table.roundings.get(cell, 0.0),
     )
 
 
@@ -219,6 +234,7 @@ def _family(name: str, cases: list[Case]) -> Family:
         float(np.quantile(naive, 0.95)),
         100.0 * float(np.mean([case.covered for case in cases])),
         float(np.median([case.half_width_pct for case in cases])),
+        100.0 * float(np.mean([case.as_printed for case in cases])),
     )
 
 

@@ -1,5 +1,7 @@
 """Leaving levels out: the errors are those of predictions that never saw the value."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -59,3 +61,17 @@ def test_every_reference_system_with_a_number_can_be_asked():
     study = read_catalogue(["ims10-otma", "ims10-tls", "ims10-base-bmp", "ims10-pra-batch-ic"])
     model = fit(study.rows, study.facts, study.identities)
     assert {row["system"] for row in model["rows"]} == set(study.facts)
+
+
+def test_a_prediction_that_rounds_to_what_is_printed_is_told_apart(found):
+    """Storage is predicted within 50 KB, and not to the last bit of a float."""
+    assert all(family.as_printed_pct == 0.0 for family in found.families)
+    rows = [replace(row, rounding=50.0) for i in range(2) for row in linear(f"s{i}", 100, 5, 0.01, i)]
+    assert all(family.as_printed_pct == 100.0 for family in validate(Study(tuple(rows), (), {})).families)
+
+
+def test_what_is_printed_with_a_digit_less_is_rounded_ten_times_as_much():
+    study = read_catalogue(["ims10-msc-ctc"])
+    roundings = {row.value: row.rounding for row in study.rows}
+    assert roundings[29.277] == pytest.approx(0.0005)
+    assert {row.rounding for row in study.rows if row.value == int(row.value)} <= {0.5}
