@@ -15,7 +15,7 @@ PLAIN = {str, float, int, bool, type(None)}
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Estimate:
     """A value with its 90 % limits, in the unit of the value; None for what has no limit."""
 
@@ -31,25 +31,24 @@ class Estimate:
     @classmethod
     def each(cls, draws: Array) -> list[Estimate]:
         """As :meth:`of` for every load; shape (draws, loads)."""
-        drawn, value = np.array((draws[1:] if len(draws) > 1 else draws).T, order="C"), draws[0]
+        drawn = np.array((draws[1:] if len(draws) > 1 else draws).T, order="C")
         drawn.sort(axis=1)
-        low, high = (drawn[:, round(part * (drawn.shape[1] - 1))] for part in (0.05, 0.95))
-        found = np.empty((len(drawn), 3))
-        found[:, 0], found[:, 1], found[:, 2] = value, np.minimum(low, value), np.maximum(high, value)
-        finite = bool(np.isfinite(found).all())
-        return [cls(*row) if finite else cls(*map(plain, row)) for row in found.tolist()]
+        low, high = (round(part * (drawn.shape[1] - 1)) for part in (0.05, 0.95))
+        found = np.array((draws[0], np.minimum(drawn[:, low], draws[0]), np.maximum(drawn[:, high], draws[0]))).T
+        if np.isfinite(found).all():
+            return [cls(*row) for row in found.tolist()]
+        return [cls(*map(plain, row)) for row in found.tolist()]
 
     def moved(self, by: float) -> Estimate:
         """The estimate with all three figures moved, none below zero."""
-        moved = (None if figure is None else max(0.0, figure + by) for figure in (self.value, self.lo, self.hi))
-        return Estimate(*moved)
+        return Estimate(*(None if one is None else max(0.0, one + by) for one in (self.value, self.lo, self.hi)))
 
     def to_dict(self) -> dict[str, float | None]:
         """``value``, ``lo``, ``hi``."""
         return asdict(self)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Output:
     """One figure: metric, condition (``key=value; ...``), value with limits, unit."""
 
@@ -61,7 +60,7 @@ class Output:
     unit: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Station:
     """A resource, how much of it is used, and the probability that it is the fullest."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
+from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.figures import MAYBE_FULL, SURELY_FULL, machine_asked
 from model.capacity.loads import Load, engine_cost
@@ -119,14 +120,18 @@ def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> 
             "taken, is not known"
         )
     notes += _users(ready, load, state)
-    notes += _gate(entry.get("gate"))
+    return notes + derived(entry, "notes", lambda: _of_system(entry))
+
+
+def _of_system(entry: Mapping[str, Any]) -> list[str]:
+    """What to know of every answer about a system."""
+    notes = _gate(entry.get("gate"))
     if "kept" in entry:
         notes.append(f"kept from {entry['kept']['model_version']}: {entry['kept']['reason']}")
     usage = {"the LPAR" if name == LPAR else name: law for name, law in entry["usage"].items()}
     known = {f"CPU of {name}": law for name, law in usage.items()} | entry["response"]
     notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
-    notes += entry.get("notes", [])
-    return notes
+    return notes + entry.get("notes", [])
 
 
 def _full(ready: System, state: State) -> list[str]:

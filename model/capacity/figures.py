@@ -29,42 +29,53 @@ SHARE = "share of the machine by weight or cap"
 MAYBE_FULL, SURELY_FULL = 0.05, 0.9
 
 
+class _Worded:
+    """A question as the conditions of its figures say it."""
+
+    def __init__(self, ready: System, load: Load) -> None:
+        self._asked = {
+            key: f"{key}={value if isinstance(value, str) else as_text(float(value))}"
+            for key, value in load.asked.items()
+            if key != "point"
+        }
+        self._said, self._entry, self._point = "; ".join(self._asked.values()), ready.entry, load.point
+        self._silent = not (load.point is not None and not self._asked) and bool(
+            not ready.entry["points"] or ready.entry.get("profile")
+        )
+
+    def condition(self, spec: Mapping[str, Any]) -> str:
+        """The condition of a figure: its class or station; as published at a measured point, else what all points share
+        and the question."""
+        shared, station, class_ = self._shared(spec["metric"]), spec.get("station"), spec.get("class")
+        if station is None and class_ is None:
+            return shared
+        parts = [f"{key}={value}" for key, value in (("station", station), ("class", class_)) if value is not None]
+        own = "; ".join(parts)
+        if not shared:
+            return own
+        return f"{shared}; {own}" if class_ is None else f"{own}; {shared}"
+
+    def _shared(self, metric: str) -> str:
+        if self._silent:
+            return ""
+        if self._point is None:
+            points, asked = self._entry["points"], tuple(self._asked)
+            kept = derived(points[0], ("conditions", metric, asked), lambda: _but(_common(points, metric), asked))
+            return f"{kept}; {self._said}" if kept and self._said else kept or self._said
+        if not self._asked:
+            return str(self._point["conditions"].get(metric, ""))
+        kept = _but(_pairs(self._point, metric), self._asked)
+        return f"{kept}; {self._said}" if kept else self._said
+
+
 def condition_of(ready: System, load: Load, spec: Mapping[str, Any]) -> str:
-    """The condition of a figure: its class or station; as published at a measured point, else what all points share and
-    the question."""
-    return _conditions([_shared(ready, load, _asked(load), spec["metric"])], spec)[0]
+    """The condition of a figure, as :class:`_Worded` says it."""
+    return _Worded(ready, load).condition(spec)
 
 
-def _conditions(shared: Sequence[str], spec: Mapping[str, Any]) -> list[str]:
-    station, class_ = spec.get("station"), spec.get("class")
-    if station is None and class_ is None:
-        return list(shared)
-    own = "; ".join(f"{key}={value}" for key, value in (("station", station), ("class", class_)) if value is not None)
-    if class_ is None:
-        return [f"{one}; {own}" if one else own for one in shared]
-    return [f"{own}; {one}" if one else own for one in shared]
-
-
-def _asked(load: Load) -> dict[str, str]:
-    """What was asked beside a measured point, each key as ``key=value``."""
-    return {
-        key: f"{key}={value if isinstance(value, str) else as_text(float(value))}"
-        for key, value in load.asked.items()
-        if key != "point"
-    }
-
-
-def _shared(ready: System, load: Load, asked: Mapping[str, str], metric: str) -> str:
-    entry = ready.entry
-    if load.point is not None and not asked:
-        return str(load.point["conditions"].get(metric, ""))
-    if not entry["points"] or entry.get("profile"):
-        return ""
-    if load.point is not None:
-        kept = _pairs(load.point, metric)
-    else:
-        kept = derived(entry["points"][0], ("conditions", metric), lambda: _common(entry["points"], metric))
-    return "; ".join([*(pair for pair in kept if pair.partition("=")[0] not in asked), *asked.values()])
+def _but(pairs: Sequence[str], keys: Collection[str]) -> str:
+    """Pairs of a condition, without those of some keys."""
+    return "; ".join(pair for pair in pairs if pair.partition("=")[0] not in keys)
 
 
 def _pairs(point: Mapping[str, Any], metric: str) -> list[str]:
@@ -89,39 +100,45 @@ def outputs_of_each(
 ) -> list[list[Output]]:
     """As :func:`outputs_of` for each load, or ``metrics`` alone; the loads are asked alike but for one value."""
     rows: list[list[Output]] = [[] for _ in loads]
+    asked = loads[0].asked
     specs = [
         spec
         for spec in ready.entry["outputs"]
-        if not (spec["metric"] in loads[0].asked and "class" not in spec)
-        and not (metrics and spec["metric"] not in metrics)
+        if not (spec["metric"] in asked and "class" not in spec) and not (metrics and spec["metric"] not in metrics)
     ]
     # The rate is an answer over a history and where the busy was asked; of points it is what was measured.
-    asked = loads[0].asked
     free = "etr_tps" not in asked and ("cpu_busy_pct" in asked or ready.entry.get("profile"))
     tables = [figure_table(ready, state, spec) if spec["form"] != "total_rate" or free else None for spec in specs]
     known = [table for table in tables if table is not None]
     every = iter(Estimate.each(np.concatenate(known, axis=1)) if known else ())
-    moved = reconciled_each(ready, state) if any(spec["form"] in PARTS for spec in specs) else []
-    worded = [(load, _asked(load)) for load in loads]
-    shared = {metric: [_shared(ready, *one, metric) for one in worded] for metric in {spec["metric"] for spec in specs}}
+    parts = reconciled_each(ready, state) if any(spec["form"] in PARTS for spec in specs) else []
+    worded = [_Worded(ready, load) for load in loads]
     for spec, table in zip(specs, tables, strict=True):
-        metric, form = spec["metric"], spec["form"]
-        if table is None and form == "total_rate":
+        if table is None and spec["form"] == "total_rate":
             found = [_rate_at_point(ready, load, state.at_load(i)) for i, load in enumerate(loads)]
         elif table is None:
             continue
         else:
             estimates = [next(every) for _ in loads]
-            if form in PARTS and spec.get("series") in moved[0]:
-                rate = np.maximum(_rate_of(ready, state, spec)[0], 1e-12)
-                units = [100.0] * len(loads) if form == "pct" else (1e6 / rate).tolist()
-                estimates = [one.moved(units[i] * moved[i][spec["series"]]) for i, one in enumerate(estimates)]
+            if spec["form"] in PARTS and spec.get("series") in parts[0]:
+                units = _units(ready, state, spec)
+                estimates = [
+                    one.moved(unit * moved[spec["series"]])
+                    for one, unit, moved in zip(estimates, units, parts, strict=True)
+                ]
             found = list(estimates)
-        said = _conditions(shared[metric], spec)
-        for row, condition, one in zip(rows, said, found, strict=True):
+        for row, words, one in zip(rows, worded, found, strict=True):
             if one is not None:
-                row.append(Output(metric, condition, one.value, one.lo, one.hi, spec["unit"]))
+                row.append(Output(spec["metric"], words.condition(spec), one.value, one.lo, one.hi, spec["unit"]))
     return rows
+
+
+def _units(ready: System, state: State, spec: Mapping[str, Any]) -> list[float]:
+    """By how much a figure of a group changes with each engine that the group uses, for each load."""
+    if spec["form"] == "pct":
+        return [100.0] * state.busy.shape[1]
+    units: list[float] = (1e6 / np.maximum(_rate_of(ready, state, spec)[0], 1e-12)).tolist()
+    return units
 
 
 def _rate_at_point(ready: System, load: Load, state: State) -> Estimate | None:
@@ -245,14 +262,14 @@ def reconciled(ready: System, state: State) -> dict[str, float]:
 
 def reconciled_each(ready: System, state: State) -> list[dict[str, float]]:
     """As :func:`reconciled`, for each load."""
-    entry, loads = ready.entry, range(state.busy.shape[1])
+    entry, loads = ready.entry, state.busy.shape[1]
     if not entry.get("exhaustive"):
-        return [{} for _ in loads]
+        return [{}] * loads
     parts = [name for name, law in entry["usage"].items() if law["part"] and law["points"]]
     known = Estimate.each(np.concatenate([state.usage[name] for name in parts], axis=1)) if parts else []
     rows = []
-    for i in loads:
-        own = {name: (one.value or 0.0, _half(one)) for name, one in zip(parts, known[i :: len(loads)], strict=True)}
+    for i in range(loads):
+        own = {name: (one.value or 0.0, _half(one)) for name, one in zip(parts, known[i::loads], strict=True)}
         found = _adding_up(own, float(state.usage[entry["main_total"]][0, i]))
         rows.append({name: found[name] - own[name][0] for name in own})
     return rows
@@ -325,31 +342,28 @@ def _ziip_work(ready: System, state: State) -> Array:
 
 
 def bottleneck(ready: System, state: State) -> Bottleneck:
-    """The resource nearest to saturation, the next one, and with which probability each is the first."""
+    """The resource nearest to saturation at load 0, the next one, and with which probability each is the first."""
     used = resources(ready, state) | _ziips(ready, state)
     asked = machine_asked(ready, state)
     if asked is not None and ready.machine is not None:
         used[f"machine {ready.machine.name}"] = asked
     names = list(used)
     table = np.array([used[name][:, 0] for name in names])
-    first = np.argmax(table[:, 1:], axis=0) if table.shape[1] > 1 else np.argmax(table, axis=0)
+    first = np.argmax(table[:, 1:] if table.shape[1] > 1 else table, axis=0)
     chances = (np.bincount(first, minlength=len(names)) / len(first)).tolist()
-    ranked = sorted(range(len(names)), key=lambda i: -table[i, 0])
-    moved, each = reconciled(ready, state), 100.0 / state.scenario.engines
-    named = [
-        name
-        for name, law in sorted(ready.entry["usage"].items())
-        if law["part"] and name in state.usage and law.get("engine", "cp") == "cp"
-    ]
+    ranked = np.argsort(-table[:, 0], kind="stable").tolist()
     # Its LPARs may ask for more than a machine has; more than all of it is not used.
-    most = np.array([1.0 if name.startswith("machine ") else np.inf for name in names])
-    used_pct = 100.0 * np.minimum(table, most[:, None])
-    parts_pct = [each * state.usage[name][:, 0] for name in named]
-    estimates = Estimate.each(np.array([*used_pct, *parts_pct]).T)
+    most = np.array([[1.0 if name.startswith("machine ") else np.inf] for name in names])
+    groups = [name for name in derived(ready.entry, "groups", lambda: _groups(ready.entry)) if name in state.usage]
+    each = 100.0 / state.scenario.engines
+    parts_pct = [each * state.usage[name][:, 0] for name in groups]
+    estimates = Estimate.each(np.array([*(100.0 * np.minimum(table, most)), *parts_pct]).T)
     stations = [_station(names[i], estimates[i], chances[i]) for i in ranked]
-    parts = []
-    for name, share in zip(named, estimates[len(names) :], strict=True):
-        parts.append(_station(f"of which {name}", share.moved(each * moved.get(name, 0.0))))
+    moved = reconciled(ready, state)
+    parts = [
+        _station(f"of which {name}", share.moved(each * moved.get(name, 0.0)))
+        for name, share in zip(groups, estimates[len(names) :], strict=True)
+    ]
     top, cps = stations[0], ranked.index(names.index(CPS)) + 1
     return Bottleneck(
         top.resource,
@@ -360,6 +374,11 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
         stations[1] if len(stations) > 1 else None,
         (*stations[:cps], *parts, *stations[cps:]),
     )
+
+
+def _groups(entry: Mapping[str, Any]) -> list[str]:
+    """The groups that use CPs and are part of the total, by name."""
+    return [name for name, law in sorted(entry["usage"].items()) if law["part"] and law.get("engine", "cp") == "cp"]
 
 
 def _station(name: str, used_pct: Estimate, chance: float = 0.0) -> Station:

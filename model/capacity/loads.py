@@ -259,9 +259,8 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
         if "when" in asked:
             raise QuestionError("when", asked["when"], "when: this system has measured points, no history; use point")
         point = point_entry(entry, asked.get("point", entry["operating_point"]))
-        rates = np.array([[[float(point["rates"][name]) for name in system.streams]]])
         shown = point if not any(key in asked for key in ("etr_tps", "cpu_busy_pct")) else None
-        return shown, "", Scenario(rates, system.engines, system.ziips), 0.0, []
+        return shown, "", derived(point, "base", lambda: _at_point(system, point)), 0.0, []
     if "point" in asked:
         point_entry(entry, asked["point"])
     index, notes, weeks = _recorded(entry, profile, asked)
@@ -272,6 +271,12 @@ def _base(system: System, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any] |
     if weeks > 0.0:
         start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
     return None, start, base, weeks, notes
+
+
+def _at_point(system: System, point: Mapping[str, Any]) -> Scenario:
+    """The load of a measured point."""
+    rates = np.array([[[float(point["rates"][name]) for name in system.streams]]])
+    return Scenario(rates, system.engines, system.ziips)
 
 
 def _mean_of(system: System, profile: Mapping[str, Any], index: NDArray[np.int64]) -> Scenario:
