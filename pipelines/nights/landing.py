@@ -1,6 +1,10 @@
 """The landing folder: which files there are, and which of them are complete."""
 
+import errno
+import filecmp
 import hashlib
+import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -114,12 +118,26 @@ def archive(loaded: Iterable[Arrival], landing: Path, rules: Landing) -> dict[st
 
 
 def _move(found: Arrival, landing: Path, to: Path, marker: str | None) -> None:
-    import shutil
-
+    """A kill at any moment leaves the file whole at one of both places; the next move goes on with what it left."""
     target = to / found.path.relative_to(landing)
-    if target.exists():
+    if target.exists() and not filecmp.cmp(found.path, target, shallow=False):
         target = target.with_name(f"{found.mark[:8]}.{target.name}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(found.path, target)
+    try:
+        found.path.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _copy(found.path, target)
+        found.path.unlink()
     if marker is not None:
         found.path.with_name(found.path.name + marker).unlink(missing_ok=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file to another file system, where it is whole, and on the disk, as soon as it has its name."""
+    part = target.with_name(f".{target.name}.part")
+    shutil.copy2(source, part)
+    with part.open("rb") as stream:
+        os.fsync(stream.fileno())
+    part.replace(target)

@@ -1,9 +1,14 @@
 """Which files of the landing folder are complete, and where they go afterwards."""
 
+import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from pipelines.nights import landing
 from pipelines.settings import Landing
@@ -80,12 +85,36 @@ def test_links_and_pipes_are_left_and_told(tmp_path):
 
 def test_the_archive_keeps_folders_and_never_writes_over_a_file(tmp_path):
     folder, to = tmp_path / "landing", tmp_path / "archive"
-    for _ in range(2):
-        landed(folder, "2026-11-20/a.smf")
-        rules = Landing(archive=to, settle_s=0)
+    rules = Landing(archive=to, settle_s=0)
+    for content in ("first", "second", "first"):
+        landed(folder, "2026-11-20/a.smf").write_text(content)
         assert not landing.archive(landing.arrivals(folder, rules, {}), folder, rules)
-    assert len(list((to / "2026-11-20").iterdir())) == 2
+    assert sorted(path.read_text() for path in (to / "2026-11-20").iterdir()) == ["first", "second"]
     assert not list(landing.files(folder, Landing()))
+
+
+@pytest.mark.parametrize("killed_at", ["copying", "removing"])
+def test_a_night_killed_while_it_archives_leaves_one_whole_file(tmp_path, monkeypatch, killed_at):
+    folder, to = tmp_path / "landing", tmp_path / "archive"
+    rules = Landing(archive=to, settle_s=0)
+    content = b"a whole file"
+    landed(folder, "a.smf").write_bytes(content)
+
+    def other_file_system(path, target):
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
+
+    def killed(source, target=None):
+        if target is not None:
+            target.write_bytes(content[:3])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "rename", other_file_system)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(*((shutil, "copy2") if killed_at == "copying" else (Path, "unlink")), killed)
+        landing.archive(landing.arrivals(folder, rules, {}), folder, rules)
+    assert not landing.archive(landing.arrivals(folder, rules, {}), folder, rules)
+    assert [(path.name, path.read_bytes()) for path in to.iterdir()] == [("a.smf", content)]
+    assert not list(landing.files(folder, rules))
 
 
 FULL = """
