@@ -25,15 +25,16 @@ Array = NDArray[np.float64]
 # responses of random networks beside their records; where work runs to its end, waits behind pieces of unequal size
 # have longer tails.
 P90, P90_SD, P90_TO_ITS_END = [1.5, 2.6, 0.4], [2.0, 0.2, 0.2], [2.0, 0.2, 0.6]
-# Deviation of waiting beyond the measured, held beforehand: the likeliest where the longest waits of histories were
-# predicted from their shorter ones. Where all work shares the engines its sizes do not matter; elsewhere they do.
-BEYOND = {Order.IMPORTANCE: 0.03, Order.SHARED: 0.015, Order.ARRIVAL: 0.11, Order.IN_LINE: 0.11}
+# Deviation of waiting beyond the measured, held beforehand: six tenths of the likeliest where the longest waits of
+# histories were predicted from their shorter ones, as predictions rest on both. Where all work shares the engines its
+# sizes do not matter; elsewhere they do.
+BEYOND = {Order.IMPORTANCE: 0.018, Order.SHARED: 0.009, Order.ARRIVAL: 0.07, Order.IN_LINE: 0.07}
 # The same of waits for volumes.
-FOR_DEVICES = 0.12
+FOR_DEVICES = 0.07
 # The same where a limit holds work back that a network of queues would let pass, and so shortens its other waits.
-HELD_BACK = 0.15
+HELD_BACK = 0.09
 # The same for each part of the longest waits by which calibration had to bend those of the queue.
-BENT = 0.12
+BENT = 0.07
 # Where next to nothing waited, waits tell no more of it than where they were this part of the queue's.
 LEAST_WAITED = 0.2
 
