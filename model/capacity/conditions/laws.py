@@ -49,8 +49,8 @@ LAWS: Mapping[str, Columns] = {
     "logarithm": lambda x: [np.ones_like(x), np.log(x)],
     "saturating": lambda x: [np.ones_like(x), 2.0 * x / (1.0 + x)],
 }
-SIBLING, SIBLING_AND_CONSTANT, POWER = "sibling", "sibling and constant", "power"
-NAMES = (*LAWS, POWER, SIBLING, SIBLING_AND_CONSTANT)
+SIBLING, SIBLING_AND_CONSTANT, POWER, FULL = "sibling", "sibling and constant", "power", "full"
+NAMES = (*LAWS, POWER, SIBLING, SIBLING_AND_CONSTANT, FULL)
 ROBUST = ("constant", "affine", SIBLING)
 """Laws beside which an outlier can be seen."""
 REASON = 10.0
@@ -62,7 +62,8 @@ class Series:
     """Values of one metric over a numeric condition, and the same metric of siblings at these and any conditions.
 
     `siblings` hold, for one relative each, its value at every `x` and the relative standard deviation of that value.
-    `rising`: whether the value is not expected to fall with the condition. `x` is in ascending order.
+    `rising`: whether the value is not expected to fall with the condition. `x` is in ascending order. Where the values
+    are responses to users, `think` is how long each thinks between requests, in the unit of the values; else 0.
     """
 
     x: Array
@@ -70,6 +71,7 @@ class Series:
     se: Array
     siblings: tuple[tuple[Array, Array], ...] = ()
     rising: bool = False
+    think: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ class Explained:
 class _Instance:
     """A law with the columns of its (at most two) coefficients at the measured conditions.
 
-    `sibling` is the place of the relative whose curve it is, and `level` what that is relative to.
+    `sibling` is the place of the relative whose curve it is, and `level` what that is relative to. `offset` is what the
+    law adds to its columns: of users who think so long, and of whom at most so many were measured.
     """
 
     law: str
@@ -100,9 +103,14 @@ class _Instance:
     level: float = 1.0
     prior_sd: float = COEFFICIENT_SD
     centre: float = 0.0
+    think: float = 0.0
+    most: float = 1.0
+    offset: Array | float = 0.0
 
     def there(self, x: float, at_siblings: Sequence[tuple[float, float]]) -> list[float]:
         """The columns at another condition."""
+        if self.think:
+            return [1.0, x]
         if self.sibling is None:
             return [float(column[0]) for column in LAWS[self.law](np.array([x]))]
         return [1.0] * (len(self.columns) - 1) + [at_siblings[self.sibling][0] / self.level]
@@ -125,6 +133,8 @@ class Fitted:
                 _Instance(SIBLING, part, [column], both, i, level, RATIO_SD, 1.0),
                 _Instance(SIBLING_AND_CONSTANT, part, [one, column], both, i, level),
             ]
+        if series.think:
+            instances += list(_filling(x, noise, series.think / self._scale))
         if len(x) >= LEAST_WITH_OUTLIER:
             instances += [doubted for instance in instances if instance.law in ROBUST for doubted in _doubted(instance)]
         kernels = _kernels(x, x)
@@ -141,11 +151,12 @@ class Fitted:
         here = condition / self._reference
         across = NODES[:, 1, None] ** 2 * _kernels(self._x, np.array([here]))[:, :, 0]
         there, there_sd = np.zeros((len(self._instances), 2)), np.zeros(len(self._instances))
+        offset = np.array([instance.think * (here / instance.most - 1.0) for instance in self._instances])
         for i, instance in enumerate(self._instances):
             columns = instance.there(here, at_siblings)
             there[i, : len(columns)] = columns
             there_sd[i] = 0.0 if instance.sibling is None else at_siblings[instance.sibling][1]
-        said = self._linear.at(there, there_sd, across), self._power.at(here, across)
+        said = self._linear.at(there, offset, there_sd, across), self._power.at(here, across)
         mean, sd = (np.concatenate(both) for both in zip(*said, strict=True))
         return Explained(self._law, self._evidence, mean + np.log(self._scale), sd)
 
@@ -187,6 +198,19 @@ def _doubted(instance: _Instance) -> Iterator[_Instance]:
         yield replace(instance, share=instance.share * OUTLIER_SHARE / count, noise=noise)
 
 
+def _filling(x: Array, noise: Array, think: float) -> Iterator[_Instance]:
+    """Users of whom none waits up to some measured number, and who from the next one on are more than a resource
+    serves: response = users / most throughput - think (the asymptotic bounds of Denning and Buzen 1978, *ACM Computing
+    Surveys* 10). The coefficients are the response of who does not wait, and that of the most users by
+    their number.
+    """
+    most = float(x[-1])
+    for full in range(1, len(x)):
+        beyond = (np.arange(len(x)) >= full).astype(np.float64)
+        columns, offset = [1.0 - beyond, beyond * x], think * beyond * (x / most - 1.0)
+        yield _Instance(FULL, 1.0 / (len(x) - 1), columns, noise, think=think, most=most, offset=offset)
+
+
 def _kernels(one: Array, other: Array) -> Array:
     """Correlation of the discrepancy at every grid node, shape (nodes, one, other)."""
     apart = np.abs(np.log(one)[:, None] - np.log(other)[None, :])
@@ -200,6 +224,7 @@ class _Linear:
 
     def __init__(self, instances: list[_Instance], z: Array, kernels: Array) -> None:
         design = np.zeros((len(instances), len(z), 2))
+        offset = np.stack([np.broadcast_to(instance.offset, z.shape) for instance in instances])
         for i, instance in enumerate(instances):
             for j, column in enumerate(instance.columns):
                 design[i, :, j] = column
@@ -211,23 +236,29 @@ class _Linear:
         least, log_z = LEAST_SHARE * z, np.log(z)
         relative = design / z[:, None]
         transposed = relative.transpose(0, 2, 1)
-        start = np.linalg.solve(transposed @ relative + 1e-6 * np.eye(2), relative.sum(axis=1)[:, :, None])[:, :, 0]
+        wanted = transposed @ (1.0 - offset / z)[:, :, None]
+        start = np.linalg.solve(transposed @ relative + 1e-6 * np.eye(2), wanted)[:, :, 0]
         coefficients = np.repeat(start[:, None], len(NODES), axis=1)
-        fitted = np.maximum(coefficients @ design.transpose(0, 2, 1), least)
+        fitted = np.maximum(coefficients @ design.transpose(0, 2, 1) + offset[:, None], least)
         for _ in range(STEPS):
             tangent = design[:, None] / fitted[..., None]
             residual = log_z - np.log(fitted) + _times(tangent, coefficients - centre)
             self._said = around.regression(prior_sd[..., None] * tangent, residual)
             coefficients = centre + prior_sd * self._said.coefficients
-            fitted = np.maximum(coefficients @ design.transpose(0, 2, 1), least)
+            fitted = np.maximum(coefficients @ design.transpose(0, 2, 1) + offset[:, None], least)
         self._prior_sd, self._coefficients, self._least = prior_sd, coefficients, LEAST_SHARE * z.min()
+        self._of_users = np.array([instance.think > 0.0 for instance in instances])
         self.evidence = self._said.evidence()
         self.falls = np.log(fitted[..., 0] / fitted[..., -1])
 
-    def at(self, there: Array, there_sd: Array, across: Array) -> tuple[Array, Array]:
+    def at(self, there: Array, offset: Array, there_sd: Array, across: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of ln y where the columns are `there`; (instances, nodes)."""
-        end = np.maximum((self._coefficients * there[:, None]).sum(axis=2), self._least)
-        slope = self._prior_sd * there[:, None] / end[..., None]
+        parts = self._coefficients * there[:, None]
+        # Of users a resource may be full for, the response is the longer one: of who waits for it, or for nothing.
+        waits = parts[..., 1] + offset[:, None] > parts[..., 0]
+        longer = np.stack([~waits, waits], axis=-1) | ~self._of_users[:, None, None]
+        end = np.maximum((parts * longer).sum(axis=2) + waits * offset[:, None], self._least)
+        slope = self._prior_sd * longer * there[:, None] / end[..., None]
         return self._said.predicted(slope, np.log(end), there_sd, across)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from model.capacity.conditions.identities import is_total
-from model.capacity.conditions.laws import Array, Explained, Fitted, Series, node_weights, prior
+from model.capacity.conditions.laws import FULL, Array, Explained, Fitted, Series, node_weights, prior
 from model.capacity.conditions.mixtures import Belief, student
 from model.capacity.conditions.names import ALTERNATIVES, CUSTOMERS, POPULATIONS, SIZES
 from model.capacity.conditions.tables import SYSTEM, TIMES, Cell, Kept, Table, number
@@ -108,7 +108,8 @@ class SeriesLaws:
             known = [self._alone(table, replace(sibling, x=float(level))) for level in x]
             values, sds = zip(*[value for value in known if value is not None], strict=True)
             curves.append((np.array(values), np.array(sds)))
-        return Series(x, y, se, tuple(curves), not (is_closed(table, cell) and think) and rises(table, cell))
+        thinking = is_closed(table, cell) and think > 0.0
+        return Series(x, y, se, tuple(curves), not thinking and rises(table, cell), think if thinking else 0.0)
 
     def _known_siblings(self, table: Table, cell: Cell, think: float) -> tuple[Cell, ...]:
         """Siblings that are known at the cell and at all its measured levels: where any was measured at it, these.
@@ -231,11 +232,11 @@ def reasonable(table: Table, cell: Cell) -> tuple[str, ...]:
     """Laws that a numeric condition gives reason for.
 
     Customers hold something each, beside what is there without any. They wait for each other, as many times as long
-    as they are where something is saturated. Data that pass in pieces of a size take a number of pieces that is
-    inverse to it.
+    as they are where something is saturated, or from where on it is. Data that pass in pieces of a size take a number
+    of pieces that is inverse to it.
     """
     if rises(table, cell):
-        return ("proportional", "affine") if table.unit(cell) in TIMES else ("constant", "affine")
+        return ("proportional", "affine") if table.unit(cell) in TIMES else ("constant", "affine", FULL)
     return ("inverse",) if str(table.numeric).endswith(SIZES) else ()
 
 

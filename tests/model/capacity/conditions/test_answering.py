@@ -100,6 +100,23 @@ def test_throughput_of_users_who_think_is_theirs_over_the_cycle(model):
     assert found.value == pytest.approx(400 / 2.05, rel=0.005)
 
 
+def limited(users):
+    """The throughput of users who think 1 s, and wait for nothing but a resource that serves 400 a second."""
+    return min(users / 1.05, 400.0)
+
+
+@pytest.mark.parametrize(("measured", "within"), [((50, 100, 200, 800, 1600), 0.01), ((100, 800), 0.2)])
+def test_users_of_a_resource_that_fills_up_make_no_more_than_it_serves(measured, within):
+    """Many levels show where it is full; by two of them waits may as well grow all along, which the interval holds."""
+    rows = [row("people", "throughput", {"users": n}, limited(n), "tran/s", "rates") for n in measured]
+    model = fit(rows, {"people": {"think_time": "1"}})
+    for users in (150, 300, 410, 1200, 3000):
+        found = values(predict(model, "people", {"users": users}))["throughput", ""]
+        assert found.lo <= limited(users) * 1.005
+        assert found.hi >= limited(users) * 0.995
+        assert users > 800 or found.value == pytest.approx(limited(users), rel=within)
+
+
 def test_throughput_of_far_more_users_than_measured_may_have_stopped_growing(model):
     near, far = (values(predict(model, "clear", {"users": users}))["throughput", ""] for users in (6400, 160_000))
     assert near.lo > 0.9 * near.value
