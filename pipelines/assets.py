@@ -98,8 +98,15 @@ TRANSLATOR = Translator(DagsterDbtTranslatorSettings(enable_duplicate_source_ass
     pool=POOL,
     retry_policy=AGAIN,
     check_specs=[
-        dg.AssetCheckSpec("every_byte_accounted_for", asset="raw_records", blocking=True),
-        dg.AssetCheckSpec("nothing_quarantined", asset="raw_records"),
+        dg.AssetCheckSpec(
+            "every_byte_accounted_for",
+            asset="raw_records",
+            blocking=True,
+            description="Every file could be loaded; each of its bytes is decoded, skipped, quarantined or framing.",
+        ),
+        dg.AssetCheckSpec(
+            "nothing_quarantined", asset="raw_records", description="Every record of a known type could be decoded."
+        ),
     ],
 )
 def raw_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
@@ -204,8 +211,17 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
         pool=POOL,
         retry_policy=AGAIN,
         check_specs=[
-            dg.AssetCheckSpec("critical_expectations", asset="quality_report", blocking=True),
-            dg.AssetCheckSpec("warnings", asset="quality_report"),
+            dg.AssetCheckSpec(
+                "critical_expectations",
+                asset="quality_report",
+                blocking=True,
+                description="Nothing contradicts itself. Where it does, the former snapshot stays published.",
+            ),
+            dg.AssetCheckSpec(
+                "warnings",
+                asset="quality_report",
+                description="Nothing is doubtful. What is, is published all the same.",
+            ),
         ],
     )
     def _quality_report() -> dg.MaterializeResult:
@@ -258,7 +274,11 @@ def published_snapshot() -> dg.MaterializeResult:
     pool="model_registry",
     retry_policy=AGAIN,
     check_specs=[
-        dg.AssetCheckSpec("validation_gate", asset="champion"),
+        dg.AssetCheckSpec(
+            "validation_gate",
+            asset="champion",
+            description="Predictions of what was held out are near enough. Else the champion before stays in service.",
+        ),
         dg.AssetCheckSpec(
             "drift", asset="champion", description="The champion before was right on the days since it was fitted."
         ),

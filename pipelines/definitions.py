@@ -26,11 +26,8 @@ def nightly(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest]:
 
 def _failed(instance: dg.DagsterInstance) -> list[str]:
     """Days whose last run failed."""
-    last: dict[str, dg.DagsterRunStatus] = {}
-    for run in instance.get_runs(dg.RunsFilter(job_name="day")):  # the latest first
-        if (day := run.tags.get("dagster/partition")) is not None:
-            last.setdefault(day, run.status)
-    return [day for day, status in last.items() if status is dg.DagsterRunStatus.FAILURE]
+    last = instance.get_run_partition_data(dg.RunsFilter(job_name="day"))
+    return [of.partition for of in last if of.status is dg.DagsterRunStatus.FAILURE]
 
 
 @dg.sensor(job_name="day", minimum_interval_seconds=60, default_status=dg.DefaultSensorStatus.RUNNING)
