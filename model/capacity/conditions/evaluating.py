@@ -10,7 +10,7 @@ import numpy as np
 
 from model.capacity.conditions.beliefs import Beliefs, Inference
 from model.capacity.conditions.definitions import following
-from model.capacity.conditions.identities import WHOLE_PCT, Sum, repeated, shares, sums
+from model.capacity.conditions.identities import WHOLE_PCT, Sum, SumElsewhere, repeated, shares, sums, sums_elsewhere
 from model.capacity.conditions.mixtures import Array, Belief, sample_quantiles
 from model.capacity.conditions.rows import Identity, Operand
 from model.capacity.conditions.series import DOUBTFUL, is_closed
@@ -51,7 +51,7 @@ class Evaluator:
     ) -> None:
         self.tables = tables
         self.beliefs = Beliefs(tables, facts, widening)
-        self._sums: dict[tuple[str, str], list[Sum]] = {}
+        self._sums: dict[tuple[str, str], list[Sum | SumElsewhere]] = {}
         self._shares: dict[tuple[str, str], list[tuple[str, str]]] = {}
         self._identities: dict[tuple[str, str, str], list[Identity]] = defaultdict(list)
         for entry in identities:
@@ -144,9 +144,9 @@ class Evaluator:
                 return None if share is None else _combine("difference", [WHOLE_PCT, share], 1.0)
         return None
 
-    def _sums_of(self, table: Table) -> list[Sum]:
+    def _sums_of(self, table: Table) -> list[Sum | SumElsewhere]:
         if table.block not in self._sums:
-            self._sums[table.block] = sums(table)
+            self._sums[table.block] = [*sums(table), *sums_elsewhere(self.tables, table)]
         return self._sums[table.block]
 
     def _all(self, cells: Sequence[Cell]) -> list[Value] | None:

@@ -1,9 +1,10 @@
 """Totals of parts and shares of a whole, found in the values.
 
 A cell or metric named a total, of which all measured conditions say that it is the sum of the same others, is their
-sum; of a part that was not measured where the others make up the total there is nothing. Two shares in per cent that
-make up 100 wherever both were measured are what the other leaves. What two tables of a study print alike at all their
-common levels, in one unit or in thousands of it, is one quantity.
+sum; of a part that was not measured where the others make up the total there is nothing. So is a metric that another
+table has by the levels of a key (transactions passed, by transaction), where all that was measured adds up. Two
+shares in per cent that make up 100 wherever both were measured are what the other leaves. What two tables of a study
+print alike at all their common levels, in one unit or in thousands of it, is one quantity.
 """
 
 import math
@@ -23,6 +24,8 @@ TOLERANCE = 5e-5
 LEAST_AGREEING = 0.5
 THOUSANDS, ROUNDED = (1.0, 1e3, 1e-3), 1e-3
 """Factors between the units of one quantity in two tables, and how far its values may be rounded."""
+LEAST_SUMS = 2
+"""So many totals that the parts of another table make up show that they are theirs."""
 LEAST_DIFFERENT, OF_ONE_NAME = 3, 2
 """How many different values two tables must have alike, and where the metric has one name in both."""
 
@@ -56,6 +59,61 @@ class Sum:
         if cell in known or not levels or not all(_adds_up(table, level, known) for level in levels):
             return None
         return TOLERANCE * max(abs(table.values[level][0]) for level in levels)
+
+
+@dataclass(frozen=True)
+class SumElsewhere:
+    """A metric that is the sum of another table's metric over the levels of a key, which tells them apart there."""
+
+    total: str
+    block: tuple[str, str]
+    part: str
+    key: str
+    levels: tuple[str, ...]
+
+    def operands(self, cell: Cell) -> list[Cell] | None:
+        """As of `Sum`."""
+        if cell.metric != self.total:
+            return None
+        part = replace(cell, block=self.block, metric=self.part)
+        return [part.at_level(self.key, level) for level in self.levels]
+
+    def rest(self, table: Table, cell: Cell) -> float | None:
+        """As of `Sum`: nothing is left for a part of another table."""
+        return None
+
+
+def sums_elsewhere(tables: Tables, table: Table) -> list[SumElsewhere]:
+    """The metrics of a table that the marts call as parts of another table of the study, which make them up."""
+    found = []
+    for other in tables.blocks.values():
+        names = set(table.mart_metrics.values()) & set(other.mart_metrics.values())
+        if not names or other.block == table.block or other.block[0] != table.block[0]:
+            continue
+        for key in other.levels:
+            metrics, shown = {}, []
+            for cell, (whole, _) in table.values.items():
+                parts = _parts_elsewhere(table, cell, other, key) if cell.level(key) is None else []
+                if len(parts) > 1:
+                    metrics[cell.metric] = parts[0].metric
+                    shown.append((whole, sum(other.values[part][0] for part in parts)))
+            many = sum(whole > 0 for whole, _ in shown) >= LEAST_SUMS
+            if many and all(abs(made - whole) <= TOLERANCE * whole for whole, made in shown):
+                levels = other.levels[key]
+                found += [SumElsewhere(total, other.block, part, key, levels) for total, part in metrics.items()]
+    return found
+
+
+def _parts_elsewhere(table: Table, cell: Cell, other: Table, key: str) -> list[Cell]:
+    """The cells of another table that are of the same metric of the marts as a cell, but for a key of their own."""
+    name, unit = table.mart_metrics.get(cell.metric), table.unit(cell)
+    parts = [
+        replace(cell, block=other.block, metric=metric).at_level(key, level)
+        for metric, known in other.mart_metrics.items()
+        if known == name and unit in other.units[metric]
+        for level in other.levels[key]
+    ]
+    return [part for part in parts if part in other.values]
 
 
 def _adds_up(table: Table, total: Cell, parts: list[Cell]) -> bool:

@@ -43,6 +43,23 @@ def clients(system, think_s, response_s):
     ]
 
 
+def passed(run, counts, total):
+    rows = [row(run, "pass", {"tran": tran}, count, "count", "by_tran") for tran, count in counts.items()]
+    return rows + [replace(row(run, "total", {}, whole, "count", "totals"), mart_metric="passed") for whole in total]
+
+
+@pytest.mark.parametrize(("total_of_second", "is_sum"), [(70, True), (71, False)])
+def test_a_metric_is_the_sum_of_what_another_table_has_by_a_key_where_all_adds_up(total_of_second, is_sum):
+    """Of a third run the transactions are known, and not how many passed in all."""
+    runs = {"first": (10, 20), "second": (30, 40), "third": (5, 6)}
+    totals = {"first": [30], "second": [total_of_second], "third": []}
+    rows = [one for run, (a, b) in runs.items() for one in passed(run, {"A": a, "B": b}, totals[run])]
+    model = fit(rows, {run: {WORKLOAD: "shop"} for run in runs})
+    found = values(predict(model, "third"))["total", ""]
+    assert (found.value == 11) == is_sum
+    assert (found.evidence["basis"] == "follows from other values") == is_sum
+
+
 @pytest.fixture(scope="module")
 def model():
     rows = storage("clear", 9000.0, 3.1) + storage("tls", 16000.0, 5.2) + clients("clear", 2.0, 0.05)
