@@ -15,7 +15,7 @@ from model.calibration.draws import known, normals
 from model.calibration.intervals import History
 from model.calibration.limits import Candidates, limit_entry, shown
 from model.calibration.named_limits import named_limits
-from model.calibration.regression import fit
+from model.calibration.regression import Fit, fit
 from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Followed, Order, Seen, followed, seen_by
 
 Array = NDArray[np.float64]
@@ -50,9 +50,10 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay:
     views = {order: _explained(h, seen_by(h, streams, ziip, order, stay), name) for order in orders}
     order = min(orders, key=lambda one: views[one].score)
     chosen = views[order]
+    astray = discrepancy.astray(chosen.residuals(c) for c in chosen.seen)
     return {
         "response": {
-            h.classes[c]: _entry(h, seen, chosen.fits[c], chosen.limited.get(c), name)
+            h.classes[c]: _entry(h, seen, chosen.fits[c], chosen.limited.get(c), astray, name)
             for c, seen in chosen.seen.items()
         },
         "limits": [
@@ -79,6 +80,12 @@ class Explained:
     limits: list[tuple[tuple[int, ...], Candidates, Array]]
     limited: dict[int, Array]
     score: float
+
+    def residuals(self, c: int) -> tuple[Array, Array, Array, Fit]:
+        """Of a class: (n,) waits as fitted, what was measured beside them and its weights, and the fit."""
+        seen, found = self.seen[c], self.fits[c]
+        waits = seen.design(self.limited.get(c))[:, 1:] @ np.maximum(found.mean[1:], 0.0)
+        return waits, seen.response - seen.service - found.mean[0] - waits, found.weight, found
 
 
 def _explained(h: History, seen: dict[int, Seen], name: str) -> Explained:
@@ -119,7 +126,7 @@ def bent(seen: Seen, found: Followed, design: Array, long: NDArray[np.bool_]) ->
     return moved / max(waited, LEAST_WAITED * float(waits[engines] @ theory), 1e-12)
 
 
-def _entry(h: History, seen: Seen, found: Followed, wait: Array | None, name: str) -> dict[str, Any]:
+def _entry(h: History, seen: Seen, found: Followed, wait: Array | None, astray: float, name: str) -> dict[str, Any]:
     label = h.classes[seen.c]
     drawn = found.drawn(f"{name} {label} response")
     z = normals(2, f"{name} {label} response scatter")
@@ -137,7 +144,7 @@ def _entry(h: History, seen: Seen, found: Followed, wait: Array | None, name: st
     )
     usual = math.hypot(usual, HELD_BACK * by_limit, FOR_DEVICES * by_device)
     prior = seen.prior(wait is not None)
-    drift = discrepancy.beyond(design, target, found.weight, seen.day, found, prior, usual)
+    drift = math.hypot(discrepancy.beyond(design, target, found.weight, seen.day, found, prior, usual), astray)
     entry = {
         "metric": "response_ms",
         "stream": label,
