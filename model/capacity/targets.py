@@ -258,12 +258,13 @@ def _reached(ready: System, scenario: Scenario, busy_pct: float, target_ms: floa
     """(draws,) the factor on all rates at which each resource, and the longest response, reaches its target."""
     base = np.broadcast_to(scenario.rates, (ready.draws, 1, len(ready.streams)))
 
-    def at_rates(factors: Array) -> State:
-        return ready.evaluate(replace(scenario, rates=base * factors[:, :, None]))
+    def grown(factors: Array) -> Scenario:
+        return replace(scenario, rates=base * factors[:, :, None])
 
     def share_of_target(factors: Array) -> dict[str, Array]:
         """What each resource uses of its target at rates times ``factors``; both (draws, factors)."""
-        state = at_rates(factors)
+        # What full limits let through to others changes neither use nor the longest response: members have none then.
+        state = ready.at_rates(grown(factors))
         used = {name: 100.0 * used / busy_pct for name, used in resources(ready, state).items()}
         if target_ms is not None:
             used["response"] = _worst(state) / target_ms
@@ -277,7 +278,7 @@ def _reached(ready: System, scenario: Scenario, busy_pct: float, target_ms: floa
     names = list(share_of_target(np.ones((ready.draws, 1))))
     factors = crossing(beyond, (ready.draws, len(names)))
     if target_ms is not None:
-        names[-1] = f"response of {_slowest(at_rates(factors[:, -1:]))} above {target_ms:g} ms"
+        names[-1] = f"response of {_slowest(ready.evaluate(grown(factors[:, -1:])))} above {target_ms:g} ms"
     return dict(zip(names, factors.T, strict=True))
 
 

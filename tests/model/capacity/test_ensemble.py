@@ -243,6 +243,11 @@ def test_classes_beside_a_full_limit_meet_what_it_lets_through():
     assert found.response_ms[batch][0, 0] == pytest.approx(at_most.response_ms[batch][0, 0], rel=0.01)
     assert found.busy == pytest.approx(free.evaluate(asked).busy)
     assert found.limits["lock"][0, 0] == pytest.approx(2000.0 * 2e-3)
+    # The longest response is that of its members, whatever it lets through.
+    every = held.at_rates(asked)
+    assert np.array_equal(every.limits["lock"], found.limits["lock"])
+    longest = [np.max(list(one.response_ms.values()), axis=0) for one in (every, found)]
+    assert np.array_equal(*longest)
     before_engines_are_full = held.evaluate(scenario(700.0, 1500.0)).response_ms[batch]
     assert before_engines_are_full == pytest.approx(found.response_ms[batch], rel=0.01)
 
