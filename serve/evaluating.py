@@ -14,7 +14,6 @@ import os
 import signal
 import socket
 import traceback
-from multiprocessing.connection import Connection
 from time import perf_counter
 from typing import Any
 
@@ -36,28 +35,47 @@ def main() -> None:
         while handles := socket.recv_fds(line, 1, 1)[1]:
             if os.fork() == 0:
                 line.close()
-                with Connection(handles[0]) as connection, contextlib.suppress(EOFError, OSError):
-                    evaluate(connection)
+                with socket.socket(fileno=handles[0]) as connection, contextlib.suppress(EOFError, OSError):
+                    evaluate(_Line(connection))
                 return
             os.close(handles[0])
 
 
-def evaluate(connection: Connection) -> None:
+class _Line:
+    """Messages over a connection, each behind its length in four bytes."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._incoming = connection, connection.makefile("rb")
+
+    def received(self) -> bytes:
+        """The next message. Raises EOFError where there is none to come."""
+        length = self._incoming.read(4)
+        message = self._incoming.read(int.from_bytes(length))
+        if not message:
+            raise EOFError
+        return message
+
+    def send(self, message: bytes) -> None:
+        """Send a message."""
+        self._connection.sendall(len(message).to_bytes(4) + message)
+
+
+def evaluate(line: _Line) -> None:
     """Take a bundle, and answer questions about it until the connection is closed (EOFError)."""
-    how = connection.recv_bytes()
-    connection.send_bytes(os.getpid().to_bytes(4))
-    content = connection.recv_bytes()
+    how = line.received()
+    line.send(os.getpid().to_bytes(4))
+    content = line.received()
     try:
         bundle: dict[str, Any] = tried(content) if how == b"trial" else orjson.loads(content)
     except BundleRefused as refused:
-        connection.send_bytes(as_json({"refused": str(refused)}))
+        line.send(as_json({"refused": str(refused)}))
         return
     del content
     histories = {name: bool(entry.get("period")) for name, entry in bundle["systems"].items()}
     about = {"model_version": bundle["model_version"], "systems": histories}
-    connection.send_bytes(as_json(about))
+    line.send(as_json(about))
     while True:
-        asked = orjson.loads(connection.recv_bytes())
+        asked = orjson.loads(line.received())
         started = perf_counter()
         try:
             reply = answer({**bundle, **asked["beside"]}, asked["kind"], asked["question"])
@@ -65,7 +83,7 @@ def evaluate(connection: Connection) -> None:
             body = reply.body
         except Exception:
             head, body = {"failed": traceback.format_exc()}, b""
-        connection.send_bytes(as_json({**head, "seconds": perf_counter() - started}) + b"\n" + body)
+        line.send(as_json({**head, "seconds": perf_counter() - started}) + b"\n" + body)
 
 
 if __name__ == "__main__":

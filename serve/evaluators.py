@@ -98,7 +98,7 @@ class Evaluators:
 
 
 class _Evaluator:
-    """One process with one bundle, at the other end of a connection in the framing of ``multiprocessing``."""
+    """One process with one bundle, at the other end of a connection, each message behind its length in four bytes."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
