@@ -11,13 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-import pyarrow as pa
-
-KEYS = [
-    pa.field("file_id", pa.uint64(), nullable=False),
-    pa.field("record_seq", pa.uint32(), nullable=False),
-    pa.field("section_seq", pa.uint32(), nullable=False),
-]
+from ingest.layout import Section
+from ingest.registry import built_in
 
 PERFORMANCE_TABLE = "smf110_1_performance"
 DICTIONARY_TABLE = "smf110_1_dictionary"
@@ -37,17 +32,6 @@ class Field:
     length: int
     meaning: str
     confidence: str
-
-    @property
-    def arrow(self) -> list[pa.Field]:
-        """The columns of this field: clocks have a time and a count, store clocks a timestamp and the raw clock."""
-        if self.type == "S":
-            return [pa.field(self.column, pa.uint64()), pa.field(f"{self.column}_n", pa.uint32())]
-        if self.type == "T":
-            return [pa.field(self.column, pa.timestamp("us")), pa.field(f"{self.column}_raw", pa.uint64())]
-        if self.type == "C":
-            return [pa.field(self.column, pa.string())]
-        return [pa.field(self.column, pa.uint32() if self.length <= 4 else pa.uint64())]
 
     def accepts(self, kind: str, length: int) -> bool:
         """Whether a dictionary entry of this type and length fits the column."""
@@ -95,42 +79,6 @@ def find(group: str, id_: str, nickname: str) -> Field | None:
     return index.get((group, id_)) or index.get((group, nickname))
 
 
-@cache
-def performance_schema() -> pa.Schema:
-    """Arrow schema of the performance table: the keys, then every field of the catalogue."""
-    return pa.schema([*KEYS, *(column for field in fields() for column in field.arrow)])
-
-
-@cache
-def dictionary_schema() -> pa.Schema:
-    """One row per dictionary entry met: what the region says its records contain."""
-    return pa.schema(
-        [
-            *KEYS,
-            pa.field("smf_sid", pa.string()),
-            pa.field("applid", pa.string()),
-            pa.field("release", pa.string()),
-            pa.field("cmodname", pa.string()),
-            pa.field("cmodtype", pa.string()),
-            pa.field("cmodidnt", pa.string()),
-            pa.field("cmodleng", pa.uint16()),
-            pa.field("cmodconn", pa.uint16()),
-            pa.field("cmodofst", pa.uint16()),
-            pa.field("cmodhead", pa.string()),
-        ]
-    )
-
-
-@cache
-def other_field_schema() -> pa.Schema:
-    """One row per field that has no column: its dictionary entry's names and its bytes."""
-    return pa.schema(
-        [
-            *KEYS,
-            pa.field("cmodname", pa.string()),
-            pa.field("cmodtype", pa.string()),
-            pa.field("cmodidnt", pa.string()),
-            pa.field("cmodhead", pa.string()),
-            pa.field("value_bytes", pa.binary()),
-        ]
-    )
+def section(name: str) -> Section:
+    """A table of the monitoring handler as its layout describes it. Raises KeyError."""
+    return built_in("smf_110_1.toml").section(name)

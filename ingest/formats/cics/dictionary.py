@@ -193,7 +193,7 @@ def entry_table(keyed: Iterable[tuple[Key, Entry]], record_seq: int) -> pa.Table
         (record_seq, ordinal, *key, entry.group, entry.type, entry.id, *entry[3:])
         for ordinal, (key, entry) in enumerate(keyed)
     ]
-    schema = pa.schema(list(catalogue.dictionary_schema())[1:])
+    schema = catalogue.section("dictionary").schema
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     return pa.Table.from_arrays([of_values(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
 

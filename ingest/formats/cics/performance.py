@@ -235,7 +235,7 @@ def _decode_fixed(records: _Records, source: NDArray[np.uint8], members: NDArray
         each = np.repeat(size, counts)
         at = records.base[of] + records.heads[of, kernels.DATA_AT] + section * each
         table = resources.exceptions(source, at, each, records.record_seq[of], section)
-        records.add(resources.section("exception").table, table)
+        records.add(catalogue.section("exception").table, table)
     chosen = members[classes == _RESOURCE]
     if chosen.size:
         at = records.base[chosen] + records.heads[chosen, kernels.DATA_AT]

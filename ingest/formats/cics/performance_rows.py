@@ -59,11 +59,11 @@ def performance_table(
     known = [(place, place.field) for place in places if place.field is not None]
     columns = _numeric_columns(buffer, row, [one for one in known if one[0].entry.type != "C"])
     columns |= _text_columns(buffer, row, [one for one in known if one[0].entry.type == "C"])
-    schema = catalogue.performance_schema()
+    schema = catalogue.section("performance").schema
     arrays = list(keys)
-    for column in list(schema)[len(keys) + 1 :]:
+    for column in list(schema)[len(keys) :]:
         arrays.append(columns.get(column.name) if column.name in columns else pa.nulls(row.size, column.type))
-    return pa.Table.from_arrays(arrays, schema=pa.schema(list(schema)[1:]))
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _numeric_columns(
@@ -152,7 +152,7 @@ def other_fields(
         parts.append(
             pa.Table.from_arrays(
                 [*keys, *(of_values(column, pa.string()) for column in named), of_values(cells, pa.binary())],
-                schema=pa.schema(list(catalogue.other_field_schema())[1:]),
+                schema=catalogue.section("other_field").schema,
             )
         )
     return pa.concat_tables(parts)

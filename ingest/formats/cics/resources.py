@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ingest.arrays import of_numbers
 from ingest.codec.tables import rows_table
 from ingest.formats.cics import walking
-from ingest.layout import Section
-from ingest.registry import built_in
+from ingest.formats.cics.catalogue import section
 
 IDENTITY, FILE = 1, 2
 """Ordinals of the triplets of a transaction resource record whose entries have tables of their own."""
@@ -21,11 +20,6 @@ SHORTEST_EXCEPTION = 64
 
 Ints = NDArray[np.int64]
 Keys = NDArray[np.uint32]
-
-
-def section(name: str) -> Section:
-    """A table of the monitoring handler as its layout describes it. Raises KeyError."""
-    return next(item for item in built_in("smf_110_1.toml").handled if item.name == name)
 
 
 def exceptions(data: NDArray[np.uint8], at: Ints, size: Ints, record_seq: Keys, section_seq: Keys) -> pa.Table:
