@@ -21,10 +21,15 @@ from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Followed, Order
 Array = NDArray[np.float64]
 
 # 90th percentile over mean: of a response without waiting, of one that is nothing else, and what is added in between,
-# where what waits and what is served may be long together. The last two and their deviations are the likeliest of 290
-# responses of random networks beside their records; where work runs to its end, waits behind pieces of unequal size
+# where what waits and what is served may be long together, with their deviations. The last two are the likeliest of
+# 290 responses of random networks beside their records; where work runs to its end, waits behind pieces of unequal size
 # have longer tails.
-P90, P90_SD, P90_TO_ITS_END = [1.5, 2.6, 0.4], [2.0, 0.2, 0.2], [2.0, 0.2, 0.6]
+P90 = {
+    Order.IMPORTANCE: ([1.5, 2.6, 0.4], [2.0, 0.2, 0.2]),
+    Order.SHARED: ([1.5, 2.5, 0.4], [2.0, 0.15, 0.15]),
+    Order.ARRIVAL: ([1.5, 2.6, 0.4], [2.0, 0.2, 0.6]),
+    Order.IN_LINE: ([1.5, 2.6, 0.4], [2.0, 0.2, 0.6]),
+}
 # Deviation of waiting beyond the measured, held beforehand: six tenths of the likeliest where the longest waits of
 # histories were predicted from their shorter ones, as predictions rest on both. Where all work shares the engines its
 # sizes do not matter; elsewhere they do.
@@ -178,10 +183,10 @@ def _percentile(ratio: Array, share: Array, seen: Seen, name: str) -> dict[str, 
         return {}
     ratio, share, weight = ratio[usable], share[usable], seen.weight[usable]
     design = np.column_stack([1.0 - share**2, share**2, share * (1.0 - share)])
-    spread = P90_TO_ITS_END if seen.order.to_its_end else P90_SD
-    found = fit(design, ratio, weight, seen.day[usable], P90, spread)
+    prior = P90[seen.order]
+    found = fit(design, ratio, weight, seen.day[usable], *prior)
     off = discrepancy.inside(ratio, design @ found.mean, share, weight, found)
-    found = fit(design, ratio, weight, seen.day[usable], P90, spread, off * float(np.median(ratio)))
+    found = fit(design, ratio, weight, seen.day[usable], *prior, off * float(np.median(ratio)))
     scatter = 1.0 + off * normals(1, f"{name} p90 scatter")[:, 0]
     drawn = np.vstack([found.mean, found.drawn(f"{name} p90") * scatter[:, None]])
     alone, waiting, more = drawn.T
