@@ -50,11 +50,9 @@ class Chart:
     svg: str
 
 
-def front_page(
-    result: QualityResult, *, extent: str, made_at: str, charts: Sequence[Chart], files: Sequence[dict[str, Any]]
-) -> str:
+def front_page(result: QualityResult, *, made_at: str, charts: Sequence[Chart], files: Sequence[dict[str, Any]]) -> str:
     """HTML of the front page; everything it needs is in it or beside it."""
-    about = {"extent": extent, "made_at": made_at, "charts": charts, "files": files}
+    about = {"extent": result.extent, "made_at": made_at, "charts": charts, "files": files}
     shown = {"result": result, "verdict": result.verdict, "most_examples": _SHOWN_EXAMPLES}
     return templates().get_template("index.html").render(up="", **about, **shown)
 

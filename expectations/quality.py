@@ -64,8 +64,8 @@ def run(
     make_offline(building / "suites", stylesheet("suites.css"), ways_back)
     definitions = _definitions(manifest)
     findings = [_located(finding, building, definitions) for finding in findings]
-    result = QualityResult(tuple(findings), site / "index.html")
-    page = front_page(result, extent=extent, made_at=made_at, charts=_charts(frames, findings), files=ledger)
+    result = QualityResult(tuple(findings), site / "index.html", extent)
+    page = front_page(result, made_at=made_at, charts=_charts(frames, findings), files=ledger)
     (building / "index.html").write_text(page, encoding="utf-8")
     titles = {frame.name: frame.title for frame in frames}
     (building / "suites" / "index.html").write_text(suites_page(findings, titles), encoding="utf-8")

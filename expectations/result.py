@@ -70,10 +70,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class QualityResult:
-    """Everything one run found. `verdict` is `fail` with a critical finding, `warn` with any other, else `pass`."""
+    """Everything one run found. `verdict` is `fail` with a critical finding, `warn` with any other, else `pass`.
+
+    `extent` says in words what was checked.
+    """
 
     findings: tuple[Finding, ...]
     report: Path
+    extent: str
     counts: dict[str, int] = field(init=False)
     verdict: str = field(init=False)
 
@@ -92,4 +96,5 @@ class QualityResult:
     def as_dict(self) -> dict[str, Any]:
         """The result in JSON's terms."""
         findings = [asdict(finding) | {"status": finding.status} for finding in self.findings]
-        return {"verdict": self.verdict, "counts": self.counts, "report": self.report.name, "findings": findings}
+        about = {"verdict": self.verdict, "checked": self.extent, "counts": self.counts, "report": self.report.name}
+        return {**about, "findings": findings}

@@ -248,7 +248,10 @@ def judged(home: Home, reporter: Reporter) -> Any:
 
 
 def check(as_json: Json = False) -> None:
-    """Run the data-quality expectations and write their report."""
+    """Run the data-quality expectations over what was built last and write their report.
+
+    `etalon build --all` builds, and checks, all of history.
+    """
     verdict = judged(Home.from_environment(), Reporter())
     if as_json:
         typer.echo(json.dumps(verdict.as_dict(), indent=2, default=str))
@@ -265,7 +268,7 @@ def check(as_json: Json = False) -> None:
         ]
         if rows:
             typer.echo(text.table(rows) + "\n")
-        typer.echo(f"{steps.quality_line(verdict)}\nreport: {verdict.report}")
+        typer.echo(f"{steps.quality_line(verdict)}\nchecked: {verdict.extent}\nreport: {verdict.report}")
     if verdict.verdict == "fail":
         raise EtalonError(f"a critical expectation failed; see {verdict.report}", Exit.QUALITY)
 
