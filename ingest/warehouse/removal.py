@@ -49,9 +49,15 @@ def _paths(con: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     """The paths that a name stands for in the ledger: of one file, or of all files of one archive."""
     whole = shown(os.path.realpath(name))
     files: dict[str, list[str]] = {}
-    query = "SELECT DISTINCT path FROM meta.ledger WHERE contains(path, $name) OR contains(path, $whole) ORDER BY path"
-    for (path,) in con.execute(query, {"name": name, "whole": whole}).fetchall():
-        for file in (path, *(path[: mark.start()] for mark in re.finditer("!", path))):
+    query = (
+        "SELECT path, bool_or(status <> 'failed') FROM meta.ledger "
+        "WHERE contains(path, $name) OR contains(path, $whole) GROUP BY path ORDER BY path"
+    )
+    found = dict(con.execute(query, {"name": name, "whole": whole}).fetchall())
+    for path in found:
+        # The mark of what came from an archive may stand in the name of a file, too.
+        archives = [] if Path(path).exists() else [path[: mark.start()] for mark in re.finditer("!", path)]
+        for file in (path, *(archive for archive in archives if not found.get(archive))):
             if file in (whole, name) or file.endswith(f"/{name}"):
                 files.setdefault(file, []).append(path)
     if not files:

@@ -155,6 +155,20 @@ def test_an_archive_to_forget_stands_for_all_that_was_loaded_from_it(tmp_path, i
     assert rows("SELECT parse_filename(path) FROM meta.ledger ORDER BY path") == [("a.smf",), ("b.smf",)]
 
 
+def test_a_file_to_forget_is_no_archive_of_one_whose_name_begins_alike(tmp_path, ingest, database, rows, records):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    names = ["a", "a!b", "c!d"]
+    for name, record in zip(names, records, strict=False):
+        (folder / name).write_bytes(record)
+    ingest(folder)
+    with pytest.raises(FileUnknown, match="no such"):
+        remove(database, ["c"])
+    (folder / "a!b").unlink()
+    assert remove(database, ["a"]) == [str(folder / "a")]
+    assert rows("SELECT parse_filename(path) FROM meta.ledger ORDER BY path") == [("a!b",), ("c!d",)]
+
+
 def test_records_that_cannot_be_decoded_stand_for_none_that_can(tmp_path, ingest, rows):
     tran = pa.table({"tran": ["AAAA", "BBBB"]})
     data = list(encode_performance(REGION, full_dictionary(), tran, NOW, rows_per_record=1))
