@@ -13,6 +13,7 @@ from pipelines import metrics, provenance, record_marts
 from pipelines.building import merge, touched, window
 from pipelines.building.touched import Plan
 from pipelines.home import DBT_PROJECT, Home
+from pipelines.locks import alone
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,15 @@ def building(home: Home, *, everything: bool = False) -> Iterator[Work | None]:
 
     Where only some time is touched by files that came, changed or went since the last build, it is built in a database
     of its own and put into the warehouse in one transaction. A block that fails, or is killed, leaves the warehouse so
-    that the next build does what this one should have. Raises WarehouseLocked while another process writes.
+    that the next build does what this one should have. Raises WarehouseLocked while another process writes, and
+    EtalonError (LOCKED) while another one builds: both would make the same database.
     """
+    with alone(home.window.with_name("lock"), "build", home.root), _building(home, everything) as work:
+        yield work
+
+
+@contextmanager
+def _building(home: Home, everything: bool) -> Iterator[Work | None]:
     from ingest.warehouse import open_writer
 
     project = identity(home)

@@ -4,11 +4,10 @@ Every step may be done again: a night that was killed is gone on with by the nex
 """
 
 import datetime as dt
-import fcntl
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from pipelines import settings as configured
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit, code_of, no_room
 from pipelines.home import Home
+from pipelines.locks import alone
 from pipelines.nights import accounts, acknowledged, coverage, headroom, landing, notify, page, retention
 from pipelines.nights.files import read, write
 from pipelines.nights.findings import (
@@ -144,18 +144,9 @@ def _put_down(home: Home, night: Night) -> None:
     write(_file(home, night.started), json.dumps(night.to_dict(), indent=1, default=str))
 
 
-@contextmanager
-def only_one(home: Home) -> Iterator[None]:
-    """Hold the lock of nights; EtalonError (LOCKED) where another process has it. A killed process holds no lock."""
-    home.nights.mkdir(parents=True, exist_ok=True)
-    with (home.nights / "lock").open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise EtalonError(
-                f"another night is under way in {home.root}: wait until it is done", Exit.LOCKED
-            ) from None
-        yield
+def only_one(home: Home) -> AbstractContextManager[None]:
+    """The lock of nights: see `alone`."""
+    return alone(home.nights / "lock", "night", home.root)
 
 
 @contextmanager

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from pipelines import steps
 from pipelines.building import merge, window
+from pipelines.building.marts import building
 from pipelines.building.touched import Span, _packed, union, written_limits
-from pipelines.exits import EtalonError
+from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 from tests.full_disk import files_no_larger_than
 
@@ -247,6 +248,16 @@ def test_a_build_beside_another_writer_is_told_to_wait(tmp_path):
         with pytest.raises(WarehouseLocked, match="wait until it is done"):
             window.cut(warehouse, tmp_path / "window.duckdb", Plan())
         writer.communicate()
+
+
+def test_a_build_beside_another_build_is_refused(tmp_path, new_warehouse):
+    home = Home(tmp_path)
+    new_warehouse(home.warehouse)
+    with building(home), pytest.raises(EtalonError, match="another build") as refused, building(home):
+        pass
+    assert refused.value.code is Exit.LOCKED
+    with building(home) as work:
+        assert work is None, "the first one ended well"
 
 
 def load(con: duckdb.DuckDBPyConnection, file_id: int, kind: str = "smf") -> None:
