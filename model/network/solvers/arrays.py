@@ -47,6 +47,22 @@ class Classes(NamedTuple):
     weights: Floats
 
 
+class Returns(NamedTuple):
+    """How transactions come back to a station from others.
+
+    ``share`` (classes, stations) is the part of the visits to a station, those that follow at once on others left out,
+    that are not a transaction's first; ``between`` (classes, stations, stations) the part of the time at the last
+    station that lies between two visits to the one before.
+    """
+
+    share: Floats
+    between: Floats
+
+    @classmethod
+    def none(cls, classes: int, stations: int) -> Returns:
+        return cls(np.zeros((classes, stations)), np.zeros((classes, stations, stations)))
+
+
 class Visits(NamedTuple):
     """What each class asks of each station: (classes, stations).
 
@@ -55,6 +71,8 @@ class Visits(NamedTuple):
     other down falls on a visit in order, relative to all work there. ``hindered`` is how much of what
     those at a station on average would delay a visit does delay it: less than one where a limit lets only few be there.
     ``in_a_row`` is how many visits in order follow one another with nothing in between.
+    Where stations serve by importance, ``returns`` are followed, and ``most_above`` is how many more important
+    customers there can be at a time, infinite where nothing limits them.
     """
 
     demands: Floats
@@ -63,6 +81,8 @@ class Visits(NamedTuple):
     slowed: Floats
     hindered: Floats
     in_a_row: Floats
+    returns: Returns
+    most_above: Floats
 
 
 class Stations(NamedTuple):

@@ -85,6 +85,40 @@ def drained(users: int, left: float, since: float = np.inf) -> float:
 
 
 @kernel(error_model="numpy")
+def drained_for(
+    r: int,
+    k: int,
+    served_s: float,
+    left: float,
+    own_s: float,
+    queue: Floats,
+    throughput: Floats,
+    users: Floats,
+    classes: Classes,
+    visits: Visits,
+) -> float:
+    """:func:`drained` for class r at station k, the mean of its visits: of those that are soon back, by how long they
+    were away, and of a transaction's first, which users make after the rest of their cycle.
+
+    The station would serve one of the more important after the other in ``served_s``; ``own_s`` is what counts of a
+    visit as time since nothing more important was there.
+    """
+    many = int(users_above(r, k, users, classes, visits))
+    share, entries = visits.returns.share[r, k], visits.demands[r, k] / visits.service[r, k] / visits.in_a_row[r, k]
+    since, out = np.inf, 0.0
+    if classes.rates[r] < 0.0:
+        since = away(r, k, queue, throughput, users, visits) * visits.in_a_row[r, k]
+    if share > 0.0 and throughput[r] > 0.0:
+        soon = 0.0
+        for j in range(queue.shape[1]):
+            soon += visits.returns.between[r, k, j] * queue[r, j]
+        soon /= throughput[r] * entries * share
+        since = max(since - share * soon, 0.0) / (1.0 - share)
+        out = share * drained(many, left, (soon + own_s) / served_s)
+    return out + (1.0 - share) * drained(many, left, (since + own_s) / served_s)
+
+
+@kernel(error_model="numpy")
 def _offered(users: int, left: float) -> float:
     """Services that a user's time away is long, such that the part ``left`` of one server is idle.
 

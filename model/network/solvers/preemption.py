@@ -11,7 +11,7 @@ import numpy as np
 
 from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import PRIORITY_SHARING, Classes, Floats, Stations, Visits
-from model.network.solvers.interference import away, drained, users_above
+from model.network.solvers.interference import away, drained_for
 from model.network.solvers.servers import mean_found
 
 LEAST_LEFT = 1e-5
@@ -44,6 +44,8 @@ def preempted(
     last, own = capacity[levels - 1], service[r, k]
     equals_as_own = stations.discipline[k] == PRIORITY_SHARING
     above = _load_above(r, k, throughput, last, classes, visits)
+    if levels > 1 and above > 0.0 and visits.most_above[r, k] <= last:
+        return _beside_few(r, k, found, throughput, users, above, slope, log_x, classes, visits, stations)
     left = max(1.0 - above, LEAST_LEFT)
     ahead, load, begun, varied, begun_above = 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
@@ -71,9 +73,10 @@ def preempted(
         )
     faster = 1.0
     if above > 0.0:
-        is_user = classes.rates[r] < 0.0
-        since = away(r, k, queue, throughput, users, visits) * last * above / begun_above if is_user else np.inf
-        faster = drained(int(users_above(r, k, users, classes, visits)), left, since)
+        # Who comes back at once finds nothing more important.
+        one = begun_above / above / last
+        faster = drained_for(r, k, one, left, 0.0, queue, throughput, users, classes, visits) / visits.in_a_row[r, k]
+    absent = away(r, k, queue, throughput, users, visits) if classes.rates[r] < 0.0 else np.inf
     waited = busy * varied / load
     for s in range(len(found)):
         if priority[s] < priority[r] or visits.demands[s, k] <= 0.0:
@@ -81,9 +84,80 @@ def preempted(
         each = own if equals_as_own and priority[s] == priority[r] else service[s, k]
         part = throughput[s] * visits.demands[s, k] / last / load
         first = faster if priority[s] > priority[r] else 1.0
+        if equals_as_own and priority[s] > priority[r]:
+            # All of those who share are at their work, and a residual of it is left, or of what piles up behind it,
+            # for which a user comes the less often the longer that is.
+            residual = service[s, k] * (1.0 + visits.scv[s, k]) / 2.0 / last / left**2
+            often = 1.0 if absent == np.inf else absent / (absent + residual)
+            first *= 1.0 + often * (visits.scv[s, k] - 1.0) / 2.0
         # What is begun where all servers are busy, and what waits for a server before it.
         waited += first * (busy * part + max(found[s] - served * part, 0.0)) * each
     return visits.demands[r, k] / own * max(at_server + waited / last / left, own), log_x
+
+
+@kernel(error_model="numpy")
+def _beside_few(
+    r: int,
+    k: int,
+    found: Floats,
+    throughput: Floats,
+    users: Floats,
+    above: float,
+    slope: float,
+    log_x: float,
+    classes: Classes,
+    visits: Visits,
+    stations: Stations,
+) -> tuple[float, float]:
+    """(residence, log_x) as of :func:`preempted` beside more important customers of whom there are never more than
+    servers, who take the part ``above`` of them.
+
+    They leave the others a station of so many servers less. That they are now more and now less makes these wait for
+    what piles up meanwhile: as long as the work that is not done follows a random walk, by the variance of how many
+    are there and how long that lasts.
+    """
+    service, priority, own = visits.service, classes.priority, visits.service[r, k]
+    last = stations.capacity[k, stations.levels[k] - 1]
+    many, taken = visits.most_above[r, k], above * last
+    free = max(last - taken, LEAST_LEFT * last)
+    levels = int(np.ceil(free))
+    capacity = np.minimum(np.arange(1.0, levels + 1.0), free)
+    equals_as_own = stations.discipline[k] == PRIORITY_SHARING
+    work, begun, varied, ahead, most, longer = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for s in range(len(found)):
+        if visits.demands[s, k] <= 0.0 or priority[s] < priority[r]:
+            continue
+        done = throughput[s] * visits.demands[s, k]
+        if priority[s] > priority[r]:
+            longer += done * service[s, k] * (1.0 + visits.scv[s, k]) / 2.0
+            continue
+        work += done
+        ahead += found[s]
+        begun += done * (own if equals_as_own else service[s, k])
+        varied += 0.0 if equals_as_own else done * service[s, k] * (visits.scv[s, k] - 1.0) / 2.0
+        if classes.rates[s] > 0.0:
+            most = -1.0
+        elif most >= 0.0:
+            most += users[s] - (1.0 if s == r else 0.0)
+    if work <= 0.0:
+        return visits.demands[r, k], log_x
+    alone = _alone(own, begun / work, 0.0, 1.0, capacity, levels)
+    if levels == 1:
+        at_server, busy, served = own / free, min(work / free, ahead), min(work / free, ahead)
+    else:
+        at_server, busy, served, log_x = mean_found(
+            work, True, capacity, 1.0 / capacity, alone, levels, most, slope, log_x
+        )
+    waited = busy * varied / work
+    for s in range(len(found)):
+        if priority[s] == priority[r] and visits.demands[s, k] > 0.0:
+            each, part = own if equals_as_own else service[s, k], throughput[s] * visits.demands[s, k] / work
+            waited += (busy * part + max(found[s] - served * part, 0.0)) * each
+    # Each of them is there or away, as in a chain of two states.
+    idle = max(1.0 - taken / many, 0.0)
+    varies = longer * idle**2
+    crowded = min(work / free, 1.0) * varies / free**2
+    return visits.demands[r, k] / own * max(at_server + waited / free + crowded, own), log_x
 
 
 @kernel()

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from model.network import Network, Station, demands
 from model.network.flows import Flows, flows
-from model.network.solvers.arrays import IN_TURN
+from model.network.solvers.arrays import IN_TURN, RANKED, Returns
+from model.network.solvers.returns import returns_of
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +67,9 @@ class Reduced:
     (resources,) units taken at once. ``poisson``, ``dispersion`` and ``memory_s`` (classes,) are those of the arrivals;
     ``order`` has the stations of each class as its route first reaches them;
     ``occupied`` (stations,) are engines taken by work that is left out of the arrays; ``at_once`` (classes, stations)
-    are visits that follow another one to the same station with nothing in between.
+    are visits that follow another one to the same station with nothing in between; ``returns`` are known of stations
+    that serve by importance, of classes without forks; ``most_above`` (classes, stations) are the more important
+    customers that can be at such a station at a time.
     """
 
     network: Network
@@ -102,6 +105,8 @@ class Reduced:
     product: bool | None = None
     occupied: Floats = field(default_factory=lambda: np.zeros(0))
     at_once: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    returns: Returns = field(default_factory=lambda: Returns.none(0, 0))
+    most_above: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     notes: list[str] = field(default_factory=list)
 
 
@@ -141,6 +146,8 @@ def _reduce(network: Network) -> Reduced:
     out.poisson = np.array([c.arrivals is None or c.arrivals.is_poisson for c in network.classes])
     out.dispersion = np.array([c.arrivals.dispersion if c.arrivals else 1.0 for c in network.classes])
     out.memory_s = np.array([c.arrivals.memory_s if c.arrivals else 0.0 for c in network.classes])
+    out.returns = Returns.none(classes, stations)
+    ranked = [k for k, station in enumerate(network.stations) if station.scheduling in RANKED]
     _measure_stations(out)
     _give_work(out)
     out.switches = any(op.kind == "switch" for op in ops)
@@ -152,6 +159,8 @@ def _reduce(network: Network) -> Reduced:
         for stay in stays:
             _join(out, stay, flow_of, row, column)
         _count_at_once(out, flow_of, row, column)
+        if ranked and not any(flow_of.ops[at].kind == "fork" for at in flow_of.visited(row)):
+            out.returns.share[row], out.returns.between[row] = returns_of(flow_of, row, column, ranked, stays)
         for at in flow_of.visited(row):
             op, flow = ops[at], float(flow_of.runs[row, at])
             held = [resource[name] for name, _ in op.held]
@@ -182,9 +191,31 @@ def _reduce(network: Network) -> Reduced:
                     out.inside_variance[row, rho] += flow * longest**2
         out.order.append(list(order))
         out.feeds += _feeds(flow_of, row, column, network)
+    out.most_above = _most_above(out, ranked)
     _leave_out_ample(out)
     out.equal_fcfs = np.array([len(found) <= 1 and all(scv == 1.0 for _, scv in found) for found in services])
     return out
+
+
+def _most_above(out: Reduced, ranked: list[int]) -> Floats:
+    """How many customers more important than each class can be at a station at a time: users, or units of a resource
+    without which they are never there."""
+    most = np.full(out.demand.shape, np.inf)
+    branch = {fork.row for fork in out.forks}
+    units = np.array([r.capacity * r.instances for r in out.network.resources]) / out.largest
+    for k in ranked:
+        here = [int(r) for r in np.flatnonzero(out.demand[:, k] > 0)]
+        fewest: dict[int, int] = {}
+        for s in here:
+            always = np.flatnonzero(np.isclose(out.inside[s, :, k], out.demand[s, k]))
+            fewest[s] = int(always[units[always].argmin()]) if len(always) else -1
+        for r in here:
+            alike: dict[int, float] = {}
+            for s in (s for s in here if out.priority[s] > out.priority[r]):
+                users = out.users[s] if out.users[s] > 0 and s not in branch else np.inf
+                alike[fewest[s]] = alike.get(fewest[s], 0.0) + users
+            most[r, k] = sum(users if rho < 0 else min(users, units[rho]) for rho, users in alike.items())
+    return most
 
 
 def _give_work(out: Reduced) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, Classes, Floats, Stations, Visits
-from model.network.solvers.interference import away, drained, still_there, users_above
+from model.network.solvers.interference import away, drained_for, still_there
 from model.network.solvers.preemption import LEAST_LEFT
 from model.network.solvers.servers import found_part
 
@@ -77,8 +77,8 @@ def residence(
     left = max(1.0 - above, LEAST_LEFT)
     faster = 1.0
     if above > 0.0:
-        since = (absent + service[r, k]) * c * above / begun_above if is_user else np.inf
-        faster = drained(int(users_above(r, k, users, classes, visits)), left, since)
+        one = begun_above / above / c
+        faster = drained_for(r, k, one, left, service[r, k], queue, throughput, users, classes, visits)
     begun, begun_even, seen, waiting, ahead, open_work, lower, lower_work = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
         if visits.demands[s, k] <= 0.0:

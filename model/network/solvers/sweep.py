@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from model.network.kernel_cache import kernel
 from model.network.solvers.amva import OUTER_PASSES, capacities
-from model.network.solvers.arrays import DELAY, SHARING, Classes, Floats, Stations, Visits
+from model.network.solvers.arrays import DELAY, SHARING, Classes, Floats, Returns, Stations, Visits
 from model.network.solvers.linearizer import Solution, linearizer
 
 
@@ -39,15 +39,21 @@ def _points(
     n_classes, n_stations = demands.shape[1:]
     queue, residence = np.empty((n_classes, n_stations)), np.empty((n_classes, n_stations))
     ones, even = np.ones((n_classes, n_stations)), np.ones(n_classes)
+    never = Returns(np.zeros((n_classes, n_stations)), np.zeros((n_classes, n_stations, n_stations)))
     for p in range(len(populations)):
         d = demands[p if len(demands) > 1 else 0]
         queue[:] = 0.0
         residence[:] = 0.0
         throughput = result.throughput[p]
         _, result.converged[p] = linearizer(
-            populations[p], Classes(rates[p], think, even, even, even), Visits(d, d, ones, ones, ones, ones), places,
-            passes, tolerance, Solution(queue, residence, throughput),
-        )  # fmt: skip
+            populations[p],
+            Classes(rates[p], think, even, even, even),
+            Visits(d, d, ones, ones, ones, ones, never, ones),
+            places,
+            passes,
+            tolerance,
+            Solution(queue, residence, throughput),
+        )
         for r in range(n_classes):
             result.response[p, r] = residence[r].sum()
         for k in range(n_stations):

@@ -17,7 +17,15 @@ from model.network.solvers.layers.facilities import goes_async
 from model.network.solvers.layers.state import LayerState
 from model.network.solvers.load_dependent import open_load_dependent
 from model.network.solvers.passive.arriving import met
-from model.network.solvers.passive.inside import Beside, all_within, by_population, through
+from model.network.solvers.passive.inside import (
+    Beside,
+    ByPopulation,
+    all_within,
+    at_presence,
+    by_population,
+    through,
+    times_inside,
+)
 from model.network.solvers.passive.parts import LARGEST, Limited, ever_inside, limited_parts
 from model.network.solvers.reduction import Floats, Reduced
 
@@ -25,6 +33,9 @@ ENDLESS_S = 1e9
 """Wait for a limit that lets in less than comes."""
 LEAST = 1e-9
 """Delay over work below which a visit is alone."""
+CROWDED = 3
+"""Of how many times as many as a limit lets in what gets done is worked out, where those inside wait less than a
+mix."""
 AWAY = 1e-6
 """Least time that a user is taken to be elsewhere, in parts of its work at a station."""
 
@@ -80,14 +91,11 @@ def _pass(net: Reduced, state: LayerState, part: Limited) -> tuple[Floats, Float
     if most > LARGEST or not np.any(flow[part.entries > 0] > 0):
         return None
     beside = _beside(net, state, part)
-    found = by_population(net, part, most, flow, beside)
+    longer = _longer(net, state, part, most, beside.load)
+    found = _inside(net, part, most, flow, beside, longer)
     if found is None:
         return None
-    longer = _longer(net, state, beside.load)
-    # Whatever goes first, so many inside get as much done.
-    work = flow[:, None] * net.inside[:, part.rho]
-    mean = np.divide((work * longer).sum(axis=0), work.sum(axis=0), out=np.ones(work.shape[1]), where=work.any(axis=0))
-    arriving = met(net, part, found, flow, _elsewhere(net, state, part), longer / np.where(mean > 0, mean, 1.0))
+    arriving = met(net, part, found, flow, _elsewhere(net, state, part), longer)
     full = np.zeros((len(flow), most))
     full[:, -1] = 1.0
     wait, held = np.zeros_like(net.acquires), np.zeros_like(net.acquires)
@@ -117,8 +125,31 @@ def _beside(net: Reduced, state: LayerState, part: Limited) -> Beside:
     return Beside(flow @ (inside + outside * counts), load_of_users, many, often)
 
 
-def _longer(net: Reduced, state: LayerState, loads: Floats) -> Floats:
-    """(classes, stations) how much longer than its work a visit is without limits, over that of the mix."""
+def _inside(
+    net: Reduced, part: Limited, most: int, flow: Floats, beside: Beside, longer: Floats
+) -> ByPopulation | None:
+    """What goes on with 1, 2, ... ``most`` in a limit, where classes spend ``longer`` (classes, stations) besides their
+    work as their mix; None where nothing is done there."""
+    entering, size = flow * part.entries, most
+    for last in (False, True):
+        found = by_population(net, part, size, flow, beside)
+        if found is None:
+            return None
+        there = found.rate * (entering / entering.sum() @ times_inside(part, found, longer))
+        if not np.isfinite(there).all():
+            return found if size == most else None
+        if last or there[-1] >= most:
+            break
+        size = int(min(size * most / there[-1] + 1, CROWDED * most, LARGEST))
+    return at_presence(found, there, most)
+
+
+def _longer(net: Reduced, state: LayerState, part: Limited, most: int, loads: Floats) -> Floats:
+    """(classes, stations) how much longer than its work a visit inside a limit is, over that of the mix.
+
+    As without limits where few come to the limit; the more often it is full, the more a class's longer visits are
+    others' shorter ones.
+    """
     out = np.ones_like(net.demand)
     for k in np.flatnonzero((loads > 0) & ~state.alike):
         curve = net.curves[k][0]
@@ -126,7 +157,12 @@ def _longer(net: Reduced, state: LayerState, loads: Floats) -> Floats:
         mix = open_load_dependent(load, curve).queue_length / load - 1
         if mix > LEAST:
             out[:, k] = _delay(state.unlimited[:, k], net.demand[:, k]) / mix
-    return out.clip(0)
+    work, out = state.throughput[:, None] * net.inside[:, part.rho], out.clip(0)
+    mean = np.divide((work * out).sum(axis=0), work.sum(axis=0), out=np.ones(work.shape[1]), where=work.any(axis=0))
+    there = float((work * (1 + _delay(state.unlimited, net.demand))).sum())
+    # As if their number had the distribution of that at a queue with this mean.
+    often_full = (there / (1 + there)) ** most
+    return np.asarray(out / np.where(mean > 0, mean, 1.0) ** often_full)
 
 
 def _elsewhere(net: Reduced, state: LayerState, part: Limited) -> Floats:

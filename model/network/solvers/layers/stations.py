@@ -228,6 +228,8 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked, hindered: Float
         slowed=slowed.T,
         hindered=hindered.T,
         in_a_row=in_a_row.T,
+        returns=net.returns,
+        most_above=net.most_above.T,
         load_dependent=asked.curves,
     )
 

@@ -145,6 +145,18 @@ def at_population(values: Floats, populations: Floats) -> Floats:
     return np.asarray(values[low - 1] * (1 - part) + values[high - 1] * part)
 
 
+def at_presence(found: ByPopulation, there: Floats, most: int) -> ByPopulation:
+    """The inside with 1, 2, ... ``most`` in it, where ``there`` (population,) are inside while as much gets done as in
+    ``found``: more of them, or fewer, than of the mix, as their order of service makes them wait longer or less."""
+    populations = np.arange(len(there) + 1.0)
+    level = np.interp(np.arange(1.0, most + 1), np.concatenate(([0.0], there)), populations)
+    rate = np.interp(level, populations, np.concatenate(([0.0], found.rate)))
+    level = np.maximum(level, 1.0)
+    wait = {rho: at_population(seconds, level) for rho, seconds in found.wait.items()}
+    inner = {rho: at_population(stretch, level) for rho, stretch in found.inner.items()}
+    return ByPopulation(rate, at_population(found.stretch, level), wait, inner, found.longer)
+
+
 def through(
     part: Limited, found: ByPopulation, populations: Floats, wait: Floats, held: Floats, longer: Floats | float = 1.0
 ) -> Floats:
