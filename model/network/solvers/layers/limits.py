@@ -130,18 +130,20 @@ def _inside(
 ) -> ByPopulation | None:
     """What goes on with 1, 2, ... ``most`` in a limit, where classes spend ``longer`` (classes, stations) besides their
     work as their mix; None where nothing is done there."""
-    entering, size = flow * part.entries, most
-    for last in (False, True):
-        found = by_population(net, part, size, flow, beside)
-        if found is None:
-            return None
-        there = found.rate * (entering / entering.sum() @ times_inside(part, found, longer))
-        if not np.isfinite(there).all():
-            return found if size == most else None
-        if last or there[-1] >= most:
-            break
-        size = int(min(size * most / there[-1] + 1, CROWDED * most, LARGEST))
-    return at_presence(found, there, most)
+    entering = flow * part.entries
+
+    def inside(found: ByPopulation) -> Floats:
+        return np.asarray(found.rate * (entering / entering.sum() @ times_inside(part, found, longer)))
+
+    first = by_population(net, part, most, flow, beside)
+    if first is None:
+        return None
+    found, there = first, inside(first)
+    if there[-1] < most:
+        size = int(min(most**2 / there[-1] + 1, CROWDED * most, LARGEST))
+        found = by_population(net, part, size, flow, beside) or first
+        there = inside(found)
+    return at_presence(found, there, most) if np.isfinite(there).all() else first
 
 
 def _longer(net: Reduced, state: LayerState, part: Limited, most: int, loads: Floats) -> Floats:
