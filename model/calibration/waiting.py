@@ -268,11 +268,12 @@ def _ziip_stretch(h: History, ziip: Mapping[str, Any]) -> Array:
         return np.ones(len(h.seconds))
     work = (h.ziip_s + h.ziip_on_cp_s).sum(axis=1) / h.seconds
     cores, threads, gain = max(round(ziip["engines"]), 1), round(ziip["threads"]), ziip["gain"]["centre"]
+    dense = ziip["packing"] == "dense"
     if not ziip["overflow"]:
-        return queues.bounded_pool(work, cores, gain, threads)[1]
+        return queues.bounded_pool(work, cores, gain, threads, dense=dense)[1]
     waiting, always, behind = (ziip["overflow"][key]["centre"] for key in ("waiting", "bunched", "bunched_behind_cps"))
     more = queues.bunched(always, behind, waited_for_cps(h))
-    return queues.bounded_pool(work, cores, gain, threads, (int(waiting), more))[1]
+    return queues.bounded_pool(work, cores, gain, threads, (int(waiting), more), dense)[1]
 
 
 def _by_day(h: History, top: Array, bottom: Array) -> Array:

@@ -41,12 +41,13 @@ class _Pool:
     cores: int
     gain: float
     threads: int
+    dense: bool
     waited: Array
 
     def queue(self, waiting: float | None, always: float = 0.0, behind: float = 0.0) -> tuple[Array, Array, Array]:
         """Part that overflows, stretch, busy cores."""
         bound = None if waiting is None else (int(waiting), bunched(always, behind, self.waited))
-        return bounded_pool(self.work, self.cores, self.gain, self.threads, bound)
+        return bounded_pool(self.work, self.cores, self.gain, self.threads, bound, self.dense)
 
 
 def ziip_pool(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -68,7 +69,8 @@ def ziip_pool(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) 
     threads = 2.0 if smt else 1.0
     work, on_zips = eligible[used] / h.seconds[used], on_zip[used] / h.seconds[used]
     share = on_cp[used] / eligible[used]
-    pool = _Pool(work, max(round(cores), 1), gain["centre"], round(threads), waited_for_cps(h)[used])
+    dense = _dense(on_zips, busy[used], max(round(cores), 1), gain["centre"]) if smt else True
+    pool = _Pool(work, max(round(cores), 1), gain["centre"], round(threads), dense, waited_for_cps(h)[used])
     overflow = _overflow(pool, share, h.day[used], name) if share.max() > LEAST else {}
     full, _, as_queued = pool.queue(*(overflow[key]["centre"] for key in QUEUE)) if overflow else pool.queue(None)
     x = on_zips * as_queued / (work * (1.0 - full))
@@ -80,10 +82,17 @@ def ziip_pool(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) 
     return {
         "engines": cores,
         "threads": threads,
+        "packing": "dense" if dense else "spread",
         "gain": gain,
         "most_work": float(on_zips.max()),
         "overflow": overflow,
     }
+
+
+def _dense(work: Array, busy: Array, cores: int, gain: float) -> bool:
+    """Whether cores are so busy as if both threads of one are filled before the next, rather than idle cores first."""
+    off = [np.abs(bounded_pool(work, cores, gain, 2, dense=dense)[2] - busy).sum() for dense in (True, False)]
+    return bool(off[0] < off[1])
 
 
 def waited_for_cps(h: History) -> Array:

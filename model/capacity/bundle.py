@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-SCHEMA = "etalon-bundle/10"
+SCHEMA = "etalon-bundle/11"
 DIGITS = 12
 # Draws say how far, not where: these many digits are enough for a spread.
 DRAW_DIGITS = 6

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -169,7 +169,8 @@ class _Description:
         low, high = 0.0, spilled
         for _ in range(40):
             direct = (low + high) / 2.0
-            full = float(queues.bounded_pool(work * (1.0 - direct), cores, gain, threads, (waiting, more))[0])
+            there = work * (1.0 - direct)
+            full = float(queues.bounded_pool(there, cores, gain, threads, (waiting, more), ready.ziip_pool.dense)[0])
             more = direct + (1.0 - direct) * full < spilled
             low, high = (direct, high) if more else (low, direct)
         return spilled, (low + high) / 2.0 if low > 0 else 0.0
@@ -353,7 +354,8 @@ class _Description:
     def _ziip_station(self) -> Station:
         pool = self.ready.ziip_pool
         cores, threads, gain = pool.asked(self.scenario)
-        smt = Smt(gain=min(max(float(gain[0, 0]), 1.0), 2.0)) if threads > 1 else None
+        packing: Literal["dense", "spread"] = "dense" if pool.dense else "spread"
+        smt = Smt(gain=min(max(float(gain[0, 0]), 1.0), 2.0), packing=packing) if threads > 1 else None
         overflow = Overflow(to=CP, waiting=int(pool.overflow["waiting"][0])) if pool.overflow else None
         return Station(
             name=ZIIP,

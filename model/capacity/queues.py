@@ -68,15 +68,17 @@ def bounded_pool(
     gain: ArrayLike = 1.0,
     threads: int = 1,
     bound: tuple[ArrayLike, ArrayLike] | None = None,
+    dense: bool = False,
 ) -> tuple[Array, Array, Array]:
     """Part of the work that finds a pool full, the stretch of the rest, and busy cores: SMT and a bounded queue.
 
-    Work goes to an idle core first; a core with two threads active does ``gain`` times the work of one.
+    A core with two threads active does ``gain`` times the work of one.
 
     Args:
         offered: work that arrives in a second, in seconds of one thread alone.
         bound: how many may wait with every thread busy, what comes besides going elsewhere, and the chance, below 1,
             that with an arrival comes another (batches of geometric size); None: everything waits.
+        dense: whether the threads of a core are filled before the next core, or idle cores come first.
     """
     waiting, more = bound or (0, 0.0)
     load, faster, more, places = (np.asarray(one, float) for one in (offered, gain, more, waiting))
@@ -85,18 +87,19 @@ def bounded_pool(
     # What comes to n inside: batches that found fewer, and are as large as that or larger.
     shape = np.broadcast(load, faster, more, places).shape
     term, coming, total = np.ones(shape), np.ones(shape), np.ones(shape)
-    mean, busy, rate = np.zeros(shape), np.zeros(shape), np.ones(())
+    mean, busy, rate, active = np.zeros(shape), np.zeros(shape), np.ones(()), cores
     fewest = places.min(initial=np.inf)
     for n in range(1, most + 1 + int(places.max(initial=0.0))):
         if n <= most:
-            rate = min(n, cores) + max(n - cores, 0) * (faster - 1.0) / max(threads - 1, 1)
+            active = math.ceil(n / threads) if dense else min(n, cores)
+            rate = active + (n - active) * (faster - 1.0) / max(threads - 1, 1)
         term = batches * coming / rate
         after = more * coming + term
         if n > most + fewest:
             room = n <= most + places
             term, after = np.where(room, term, 0.0), np.where(room, after, coming)
         coming = after
-        total, mean, busy = total + term, mean + n * term, busy + min(n, cores) * term
+        total, mean, busy = total + term, mean + n * term, busy + active * term
     if bound is None:
         ratio = np.asarray(load / rate)
         steady = ratio < STEADY

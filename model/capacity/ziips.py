@@ -21,7 +21,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ZiipPool:
-    """Engines, threads a core, the most work measured on them, and by draw: SMT gain (draws,), what overflows.
+    """Engines, threads a core, the most work measured on them, and by draw: SMT gain (draws,), what overflows. Where it
+    is ``dense``, both threads of a core are filled before the next core.
 
     ``overflow`` has the places of a ``waiting`` line, the ``floor`` that never comes to the pool, and how far work
     comes in batches: ``bunched`` always, ``bunched_behind_cps`` where it waited for CPs; ``drift`` is relative, for
@@ -30,6 +31,7 @@ class ZiipPool:
 
     engines: float
     threads: float
+    dense: bool
     most_work: float
     gain: Array
     overflow: Mapping[str, Array]
@@ -40,6 +42,7 @@ class ZiipPool:
         return cls(
             float(entry.get("engines", 0.0)),
             float(entry.get("threads", 1.0)),
+            entry.get("packing") == "dense",
             float(entry.get("most_work", np.inf)),
             drawn(entry.get("gain", {"centre": 1.0, "draws": []})),
             {key: drawn(value) for key, value in entry.get("overflow", {}).items()},
@@ -64,9 +67,9 @@ class ZiipPool:
         """Part of the work that finds the pool full, stretch of what runs on it, busy cores."""
         cores, threads, gain = self.asked(scenario)
         if not self.overflow:
-            return queues.bounded_pool(work, cores, gain, threads)
+            return queues.bounded_pool(work, cores, gain, threads, dense=self.dense)
         waiting = self.overflow["waiting"][:, None].astype(int)
-        return queues.bounded_pool(work, cores, gain, threads, (waiting, self.bunched(waited)))
+        return queues.bounded_pool(work, cores, gain, threads, (waiting, self.bunched(waited)), self.dense)
 
     def overflowing(self, work: Array, waited: Array, scenario: Scenario) -> Array:
         """Part of the work that runs on CPs."""

@@ -155,7 +155,7 @@ def _changed(lived: Lived, m: Measured, network: Network, key: str, value: Any) 
 
 def _threads(lived: Lived, threads: float) -> Callable[[Station], Station]:
     def changed(station: Station) -> Station:
-        smt = (station.smt or Smt(gain=lived.twin.smt_gain)) if threads > 1 else None
+        smt = (station.smt or Smt(gain=lived.twin.smt_gain, packing="dense")) if threads > 1 else None
         return replace(station, smt=smt, source=station.source or "the twin")
 
     return changed

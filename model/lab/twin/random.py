@@ -152,7 +152,7 @@ def _ziip(d: Draft, smt: Smt | None = None) -> None:
 
 
 def _ziip_smt(d: Draft) -> None:
-    _ziip(d, Smt(gain=d.between(1.15, 1.45)))
+    _ziip(d, Smt(gain=d.between(1.15, 1.45), packing="dense"))
     d.asks["one-thread"] = {"smt": 1, "when": "peak"}
 
 

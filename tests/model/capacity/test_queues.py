@@ -13,6 +13,7 @@ from model.network import Network
 from model.network.simulator import simulate
 from model.network.solvers import stations
 from model.network.solvers.priorities import mg1_head_of_line
+from tests.oracles.hardware_chains import smt_birth_death
 from tests.oracles.markov_chain import explore, stationary
 from tests.shared import shared
 
@@ -79,6 +80,21 @@ def test_a_second_thread_gains_less_than_an_engine_and_more_than_none():
         for cores, gain, threads in ((2, 1.0, 1), (2, 1.3, 2), (4, 1.0, 1))
     )
     assert engines < two < one
+
+
+@given(
+    load=st.floats(0.05, 0.9),
+    cores=st.integers(1, 6),
+    gain=st.floats(1.05, 1.9),
+    packing=st.sampled_from(["dense", "spread"]),
+)
+def test_threads_of_a_pool_queue_as_the_birth_death_chain_of_their_packing(load, cores, gain, packing):
+    offered = load * cores * gain
+    _, stretched, busy = queues.bounded_pool(offered, cores, gain, 2, dense=packing == "dense")
+    known = smt_birth_death(offered, 1.0, cores, gain, packing)
+    assert (float(stretched), float(busy)) == pytest.approx(
+        (known.length / offered, cores * known.utilization), rel=1e-6
+    )
 
 
 @given(own=st.floats(0.01, 0.6), above=st.floats(0.01, 0.38))
