@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pipelines.building.marts import Work
 
 POOL = "duckdb_writer"
-AGAIN = dg.RetryPolicy(max_retries=2, delay=15, backoff=dg.Backoff.EXPONENTIAL)
+AGAIN = dg.RetryPolicy(max_retries=2, delay=60, backoff=dg.Backoff.EXPONENTIAL)
 
 landing_files = dg.AssetSpec(
     "landing_files",
