@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks.any_network import any_network
 from benchmarks.lpar_networks import lpar_network
+from benchmarks.region_networks import region_network
 from benchmarks.textbook_networks import textbook_network, visits_network
 from model.network import (
     Acquire,
@@ -45,7 +46,13 @@ from model.network.simulator import SimulationError, simulate
 from model.network.solvers import solve
 
 Exp = Distribution.exponential
-FAMILIES = {"lpar": lpar_network, "anything": any_network, "textbook": textbook_network, "visits": visits_network}
+FAMILIES = {
+    "lpar": lpar_network,
+    "regions": region_network,
+    "anything": any_network,
+    "textbook": textbook_network,
+    "visits": visits_network,
+}
 SURE = 0.2
 """Half-width over mean of a simulated response beyond which it tells nothing."""
 FEATURES = (
@@ -277,7 +284,7 @@ def error(row: dict[str, Any], what: str) -> float:
 def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Error quantiles by feature, exact answers apart."""
     out = []
-    for feature in (*FEATURES, "lpar", "anything", "all"):
+    for feature in (*FEATURES, "lpar", "regions", "anything", "all"):
         for exact in (True, False):
             some = [r for r in rows if (feature in ("all", r["feature"])) and r["exact"] is exact]
             if not some:
@@ -314,7 +321,7 @@ def main() -> None:
         "--family",
         choices=("features", *FAMILIES),
         default="features",
-        help="one hard feature each; whole LPARs; all that a description allows together, extremes included",
+        help="one hard feature each; whole LPARs; regions as planned; all that is allowed together, extremes too",
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--horizon", type=int, default=200_000)
