@@ -78,7 +78,9 @@ def _solved(net: Reduced, most: Ints) -> tuple[Figures, Floats] | None:
     states, sources, targets, rates = walk(known, width, MOST_STATES)
     if len(states) == 0:
         return None
-    chances = _stationary(len(states), sources, targets, rates, net.network.name)
+    chances, ends = _stationary(len(states), sources, targets, rates)
+    if ends > 1 and np.any(net.acquires > 0):
+        raise NetworkError(without_end(net.network.name, "transactions of some classes", "come to wait for each other"))
     if chances is None:
         return None
     there, busy, done, held = _means(states, chances, known.kinds, known.places, len(net.rates))
@@ -124,8 +126,9 @@ def _least_states(net: Reduced, kinds: Kinds, most: Ints) -> float:
     return states * math.prod(int(most[r]) for r in np.flatnonzero(net.rates > 0))
 
 
-def _stationary(count: int, sources: Ints, targets: Ints, rates: Floats, name: str) -> Floats | None:
-    """(states,) how likely each state is; None where that takes too long."""
+def _stationary(count: int, sources: Ints, targets: Ints, rates: Floats) -> tuple[Floats | None, int]:
+    """(states,) how likely each state is in the end, None where that takes too long; and how many ends there are: where
+    nothing is held these differ only by the order in which those wait who are never served."""
     # Loaded by those who need it: it takes longer than to solve most networks.
     from scipy.sparse import coo_array, diags_array
     from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
@@ -134,13 +137,11 @@ def _stationary(count: int, sources: Ints, targets: Ints, rates: Floats, name: s
     into = coo_array((rates, (targets, sources)), shape=(count, count)).tocsr()
     parts, part = connected_components(into, directed=True, connection="strong")
     ends = np.setdiff1d(np.arange(parts), part[sources[part[sources] != part[targets]]])
-    if len(ends) > 1:
-        raise NetworkError(without_end(name, "transactions of some classes", "come to wait for each other"))
     at = np.flatnonzero(part == ends[0])
     out = np.zeros(count)
     if len(at) == 1:
         out[at] = 1.0
-        return out
+        return out, len(ends)
     inner = into[at][:, at]
     leaving = np.asarray(inner.sum(axis=0)).ravel()
     order = reverse_cuthill_mckee(inner)
@@ -154,9 +155,9 @@ def _stationary(count: int, sources: Ints, targets: Ints, rates: Floats, name: s
     else:
         found = np.full(len(at), 1 / len(at))
         if not _sweep(inner.indptr, inner.indices, inner.data, leaving, found):
-            return None
+            return None, len(ends)
     out[at] = found / found.sum()
-    return out
+    return out, len(ends)
 
 
 @kernel()

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -101,3 +102,13 @@ def test_what_is_held_of_a_limit_is_no_more_than_there_is():
     mxt = Resource(name="mxt", capacity=5)
     answer = solve(Network(name="n", stations=stations, classes=classes, resources=(mxt,)))
     assert np.all(answer.held.sum(axis=0) <= 5.15)
+
+
+def test_users_above_who_never_leave_leave_nothing():
+    """In whatever order the others came to wait for ever."""
+    above = important(Exp(1.0), users=2)
+    beneath_two = beneath(above, (2, 1.0), [Visit(station="cp", service=Exp(0.5))], servers=2)
+    third = TransactionClass(name="third", route=(Visit(station="cp", service=Exp(0.2)),), users=2, think=Exp(2.0))
+    answer = solve(replace(beneath_two, classes=(*beneath_two.classes, third)))
+    assert answer.exact and answer.response_s[0] == pytest.approx(1.0)
+    assert np.all(np.isinf(answer.response_s[1:])) and np.all(answer.throughput_per_s[1:] == 0)
