@@ -65,7 +65,7 @@ def region_network(g: np.random.Generator) -> Network:
         opens = kind == "open" or (kind == "mixed" and g.random() < 0.5)
         who = {"arrivals": Arrivals.poisson(float(g.lognormal(0, 0.8)))} if opens else _users(work_s, engines, g)
         level, weight = int(g.integers(1, 5)), float(g.choice([1, 2, 5]))
-        classes.append(TransactionClass(name=f"c{r}", route=tuple(route), priority=level, weight=weight, **who))  # type: ignore[arg-type]
+        classes.append(TransactionClass(name=f"c{r}", route=tuple(route), priority=level, weight=weight, **who))
     cecs = (Cec(name="machine", engines=int(np.ceil(1.5 * engines))),) if shares else ()
     network = Network(
         name="regions", stations=tuple(stations), classes=tuple(classes), resources=_resources(limit, g), cecs=cecs
