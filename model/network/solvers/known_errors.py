@@ -17,7 +17,7 @@ KNOWN_ERRORS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "priorities": ((0.001, 0.054), (0.001, 0.142)),
     "weighted sharing": ((0.001, 0.027), (0.001, 0.205)),
     "passive resources": ((0.001, 0.01), (0.002, 0.163)),
-    "several resources": ((0.001, 0.018), (0.035, 0.354)),
+    "several resources": ((0.001, 0.015), (0.035, 0.354)),
     "layered resources": ((0.235, math.inf), (0.235, math.inf)),
     "synchronous requests": ((0.001, 0.026), (0.005, 0.075)),
     "fork-join": ((0.001, 0.041), (0.002, 0.056)),
@@ -27,8 +27,8 @@ KNOWN_ERRORS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "full stations": ((0.001, 0.01), (0.001, 0.062)),
     "unequal engines": ((0.001, 0.13), (0.001, 0.115)),
     "arrivals not Poisson": ((0.001, 0.045), (0.001, 0.055)),
-    "visits at once": ((0.017, 0.434), (0.003, 0.314)),
-    "visits at once beside longer work": ((0.024, 1.118), (0.012, 1.678)),
+    "visits at once": ((0.017, 0.434), (0.003, 0.254)),
+    "visits at once beside longer work": ((0.024, 1.118), (0.014, 1.691)),
     "visits at once beside long work": ((0.16, math.inf), (0.16, math.inf)),
 }
 
