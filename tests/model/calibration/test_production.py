@@ -459,3 +459,16 @@ def test_intervals_that_count_transactions_without_their_cpu_are_left_out_and_re
         for law in (usual["usage"]["HIGH"], found["usage"]["HIGH"])
     ]
     assert costs[1] == pytest.approx(costs[0], rel=0.005)
+
+
+def test_work_that_never_waits_is_taken_to_go_by_importance():
+    given, less = history(seed=2), 0.3
+    light = replace(
+        given,
+        importance=np.array([1, 3]),
+        ended=np.round(less * given.ended),
+        cp_s=less * given.cp_s,
+        busy_s=less * given.busy_s,
+        response_ms=np.random.default_rng(2).normal(20.0, 0.2, given.response_ms.shape),
+    )
+    assert entry(light)["priorities"]["centre"] == 1.0
