@@ -19,8 +19,8 @@ _HELD_BYTES = 64 << 20
 class TableFiles:
     """Writes rows to one file per table, made when its first rows come; to standard output without a folder.
 
-    Files are written side by side, on all cores. member: the file of an archive that the rows come from, a column
-    before the others; None outside archives. `finish` writes what is still held.
+    Files are written side by side, on all cores but the one that decodes. member: the file of an archive that the rows
+    come from, a column before the others; None outside archives. `finish` writes what is still held, on all cores.
     """
 
     def __init__(self, stack: ExitStack, form: str, folder: Path | None, tables: Collection[str]) -> None:
@@ -30,8 +30,8 @@ class TableFiles:
         self._form, self._folder, self._tables = form, folder, frozenset(tables)
         self._open: dict[str, Write] = {}
         # What is entered later is left sooner: every thread has ended when the files are closed.
-        self._files = stack.enter_context(ExitStack())
-        self._threads = stack.enter_context(ThreadPoolExecutor(os.cpu_count(), "write"))
+        self._files, self._stack = stack.enter_context(ExitStack()), stack
+        self._threads = self._writers(max(_cores() - 1, 1))
         self._begun: dict[str, Future[None]] = {}
         self._held = Held(self._begin if folder else self._write, _HELD_BYTES if folder else 0)
 
@@ -47,9 +47,13 @@ class TableFiles:
 
     def finish(self) -> None:
         """Write what is held, and wait for it. Raises what a write has raised."""
+        self._threads = self._writers(_cores())
         self._held.write()
         for begun in self._begun.values():
             begun.result()
+
+    def _writers(self, count: int) -> ThreadPoolExecutor:
+        return self._stack.enter_context(ThreadPoolExecutor(count, "write"))
 
     def _begin(self, table: str, rows: Any) -> None:
         """Write rows in another thread, once those before them are written."""
@@ -106,6 +110,10 @@ class TableFiles:
         assert self._folder is not None
         self._folder.mkdir(parents=True, exist_ok=True)
         return self._folder / f"{table}.{self._form}"
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
 
 
 def _json_lines(sink: Any, label: dict[str, str], rows: Any) -> None:
