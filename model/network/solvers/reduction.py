@@ -20,12 +20,14 @@ LEAST_WORK = 1e-9
 
 @dataclass(frozen=True)
 class ForkBranches:
-    """One fork of one class, executed ``flow`` times: ``branches`` (branches, stations) are visits in each."""
+    """One fork of one class, executed ``flow`` times: ``branches`` (branches, stations) are visits in each, ``work``
+    their seconds, ``acquires`` (branches, resources) units taken."""
 
     row: int
     flow: float
     branches: Floats
     work: Floats
+    acquires: Floats
 
 
 @dataclass(frozen=True)
@@ -183,8 +185,8 @@ def _reduce(network: Network) -> Reduced:
                 for rho in held:
                     out.nested[row, rho, sigma] += flow * op.units
             elif op.kind == "fork":
-                visits, work = _branches(flow_of, at, row, column, stations)
-                out.forks.append(ForkBranches(row, flow, visits, work))
+                visits, work, acquires = _branches(flow_of, at, row, column, resource)
+                out.forks.append(ForkBranches(row, flow, visits, work, acquires))
                 for rho in held:
                     longest = work[work.sum(axis=1).argmax()]
                     out.inside[row, rho] += flow * longest
@@ -388,12 +390,15 @@ def _leave_out_ample(net: Reduced) -> None:
             net.nested[:, :, rho] = 0.0
 
 
-def _branches(flow_of: Flows, at: int, row: int, column: dict[str, int], stations: int) -> tuple[Floats, Floats]:
-    """Visits and demand (branches, stations) of one execution of the fork at ``at``."""
+def _branches(
+    flow_of: Flows, at: int, row: int, column: dict[str, int], resource: dict[str, int]
+) -> tuple[Floats, Floats, Floats]:
+    """Visits, demand (branches, stations) and units taken (branches, resources) of one execution of a fork."""
     ops, runs, start = flow_of.ops, flow_of.runs[row], flow_of.base(at)
     first = [start + target for target, _ in ops[at].targets]
     after = start + ops[at + 1].targets[0][0]
-    visits, work = np.zeros((len(first), stations)), np.zeros((len(first), stations))
+    visits, work = np.zeros((len(first), len(column))), np.zeros((len(first), len(column)))
+    acquires = np.zeros((len(first), len(resource)))
     for b, begin in enumerate(first):
         end = first[b + 1] if b + 1 < len(first) else after
         for i in range(begin, end):
@@ -402,7 +407,9 @@ def _branches(flow_of: Flows, at: int, row: int, column: dict[str, int], station
                 share = runs[i] / runs[at] * op.count
                 visits[b, column[op.name]] += share
                 work[b, column[op.name]] += share * op.service.mean
-    return visits, work
+            elif op.kind == "acquire":
+                acquires[b, resource[op.name]] += op.units * runs[i] / runs[at]
+    return visits, work, acquires
 
 
 def capacity(station: Station) -> tuple[Floats, Floats]:

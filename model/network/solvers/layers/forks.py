@@ -18,19 +18,27 @@ def save_by_forks(net: Reduced, state: LayerState, damping: float) -> None:
     saving = np.zeros(len(state.saving))
     queueing = [k for k, s in enumerate(net.network.stations) if s.scheduling != "delay"]
     for fork in net.forks:
-        times = (fork.work * stretch[fork.row]).sum(axis=1)
+        waits = _each(state.wait[fork.row], net.acquires[fork.row])
+        times = (fork.work * stretch[fork.row]).sum(axis=1) + fork.acquires @ waits
+        waiting = float(np.max(fork.acquires @ waits / np.where(times > 0, times, np.inf)))
         times = times[times > 0]
         if len(times) < 2:
             continue
         used = [k for k in queueing if fork.work[:, k].any()]
         # Branches wait at the same times for what has come before: as much as at a queue of one server as long as this.
         load = max((1 - 1 / max(float(stretch[fork.row, k]), 1.0) for k in used), default=0.0)
+        load = max(load, waiting)
         longest = float(times.max())
         harmonic = sum(1 / i for i in range(1, len(times) + 1))
         share = (nelson_tantawi(len(times), min(load, 1.0)) - 1) / (harmonic - 1)
         together = longest + share * (_largest(times) - longest)
         saving[fork.row] += fork.flow * (float(times.sum()) - together)
     state.saving += damping * (saving - state.saving)
+
+
+def _each(waits: Floats, acquires: Floats) -> Floats:
+    """(resources,) Wait for one unit, of those that a transaction takes."""
+    return np.divide(waits, acquires, out=np.zeros_like(waits), where=acquires > 0)
 
 
 def _largest(times: Floats) -> float:

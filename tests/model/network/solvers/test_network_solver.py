@@ -222,6 +222,17 @@ def test_fork_of_two_equal_branches_is_flatto_and_hahn() -> None:
     fork = Fork(branches=((Visit(station="x", service=Exp(1.0)),), (Visit(station="y", service=Exp(1.0)),)))
     solution = solve(network((Station(name="x"), Station(name="y")), (opened((fork,), 0.6),)))
     assert solution.response_s[0] == pytest.approx(fork_join_open(0.6, [1.0, 1.0]).response, rel=1e-3)
+
+
+@pytest.mark.parametrize("rates", [(1.0, 1.0), (1.0, 1.5)])
+def test_branches_wait_for_their_locks_at_the_same_time(rates: tuple[float, float]) -> None:
+    branches = tuple(
+        (Visit(station="engines", service=Exp(1 / rate), holding=(f"lock {i}",)),) for i, rate in enumerate(rates)
+    )
+    locks = tuple(Resource(name=f"lock {i}", capacity=1) for i in range(len(rates)))
+    engines = Station(name="engines", servers=50, scheduling="ps")
+    solution = solve(network((engines,), (opened((Fork(branches=branches),), 0.6),), resources=locks))
+    assert solution.response_s[0] == pytest.approx(fork_join_open(0.6, rates).response, rel=0.04)
     assert not solution.exact
 
 
