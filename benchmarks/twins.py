@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from model.calibration.devices import Devices, with_device_waits
-from model.calibration.intervals import History, SharedMachine
+from model.calibration.devices import with_device_waits
+from model.calibration.history import Devices, History, SharedMachine
 from model.calibration.neighbours import beside
 from model.calibration.production import Unusable, entry
 from model.capacity import ask, bundle

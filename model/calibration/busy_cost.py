@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from model.calibration.demands import demand
 from model.calibration.draws import around, known
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.regression import fit
 from model.capacity import queues
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from model.calibration.demands import demand, stream_law
 from model.calibration.groups import Groups, shares
-from model.calibration.intervals import History
+from model.calibration.history import History
 
 Array = NDArray[np.float64]
 

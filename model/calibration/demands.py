@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.draws import normals
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.regression import Fit, fit
 
 Array = NDArray[np.float64]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.calibration.history import Devices, History
 from model.calibration.regression import fit
-
-if TYPE_CHECKING:
-    from model.calibration.intervals import History
 
 Array = NDArray[np.float64]
 
@@ -22,32 +19,6 @@ MOST_OF_RESPONSE = 0.7
 LEAST_WAIT = 1e-6
 # How far the part of a class's requests that goes to a group may be from that of all classes, relatively.
 SHARE_SD = 0.5
-
-
-@dataclass(frozen=True, eq=False)
-class Devices:
-    """A group of volumes, or a coupling facility's processors, by interval (I,).
-
-    ``requests``, and seconds for which ``servers`` worked and requests waited; ``others_s`` they worked for other
-    LPARs. Requests to a facility are not recorded by class, nor how long they waited, which is then None: the time its
-    processors worked stands for them.
-    """
-
-    servers: float
-    requests: Array
-    busy_s: Array
-    waited_s: Array | None
-    others_s: Array | float = 0.0
-
-    def others(self, seconds: Array) -> Array:
-        """(I,) part of the group that other LPARs use in intervals of so many seconds."""
-        return np.asarray(self.others_s / seconds / self.servers)
-
-    def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Devices:
-        """The intervals chosen."""
-        others = self.others_s[kept] if isinstance(self.others_s, np.ndarray) else self.others_s
-        waited_s = None if self.waited_s is None else self.waited_s[kept]
-        return Devices(self.servers, self.requests[kept], self.busy_s[kept], waited_s, others)
 
 
 def with_device_waits(h: History, ios: Array) -> History:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.draws import DRAWS, normals
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Followed, Seen, followed, pools
 from model.capacity import queues
 

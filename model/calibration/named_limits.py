@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.draws import DRAWS, normals
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.limits import PLACES, Candidates, Sharers
 from model.calibration.regression import Fit, day_dependence, positive
 from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Seen

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from model.calibration.intervals import History
+from model.calibration.history import History
 
 # A class has ended when nothing of it came for this long at the end, and begun when nothing did at the beginning.
 GONE_DAYS = 5

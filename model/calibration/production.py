@@ -14,7 +14,7 @@ from model.calibration.busy_cost import at_usual_busy, cost_by_busy
 from model.calibration.capacity import n_way_draws
 from model.calibration.demands import Demand, demand, driven_law, stream_law
 from model.calibration.draws import DRAWS, around
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.plausibility import (
     below_service,
     come_and_gone,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from model.calibration import discrepancy
 from model.calibration.draws import known, normals
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.limits import Candidates, limit_entry, shown
 from model.calibration.named_limits import named_limits
 from model.calibration.regression import Fit, fit

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.regression import Fit, fit, positive
 
 Array = NDArray[np.float64]

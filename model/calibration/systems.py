@@ -12,7 +12,7 @@ from model.calibration.adjustments import read_adjustments
 from model.calibration.capacity import CapacityModel
 from model.calibration.components import with_components
 from model.calibration.descriptions import SystemDescription
-from model.calibration.intervals import History, enough
+from model.calibration.history import History, enough
 from model.calibration.observations import as_frame
 from model.calibration.production import Unusable, entry
 from model.capacity import msu

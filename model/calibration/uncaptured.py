@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.demands import driven_law
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.regression import Fit, fit
 from model.capacity.parts import CAPTURED, CAPTURED_BUT_ZIIP
 

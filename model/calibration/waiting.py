@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.regression import OUTLYING, Fit, positive
 from model.calibration.ziips import waited_for_cps
 from model.capacity import queues

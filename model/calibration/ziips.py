@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from model.calibration.demands import driven_law
 from model.calibration.draws import DRAWS, around
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.regression import Fit, fit
 from model.capacity.parts import ZIIP_WORK
 from model.capacity.queues import bounded_pool, bunched, erlang_c

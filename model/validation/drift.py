@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.calibration.intervals import History, enough
+from model.calibration.history import History, enough
 from model.calibration.production import Unusable, entry
 from model.capacity.ensemble import System
 from model.validation.origin import BUSY_PCT, COLUMNS, RESPONSE_PCT, compared

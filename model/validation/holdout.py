@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.observations import as_frame, rows_of, system_points
 from model.capacity import bundle as bundles
 from model.capacity.answer import Output

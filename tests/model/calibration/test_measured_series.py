@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.production import entry
 from model.capacity.ensemble import System
 from model.capacity.observed import as_observed

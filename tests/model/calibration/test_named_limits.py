@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from model.calibration import named_limits
-from model.calibration.devices import Devices, with_device_waits
-from model.calibration.intervals import History, SharedMachine
+from model.calibration.devices import with_device_waits
+from model.calibration.history import Devices, History, SharedMachine
 from model.calibration.limits import Candidates, Sharers
 from model.calibration.neighbours import beside
 from model.calibration.production import entry

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.calibration.intervals import SharedMachine
+from model.calibration.history import SharedMachine
 from model.calibration.neighbours import beside, work_variance
 from model.calibration.production import entry
 from tests.model.calibration.test_production import history

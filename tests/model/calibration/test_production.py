@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from model.calibration import limits
-from model.calibration.intervals import History, SharedMachine, enough
+from model.calibration.history import History, SharedMachine, enough
 from model.calibration.production import Unusable, entry
 from model.calibration.responses import BEYOND
 from model.calibration.waiting import Order, seen_by

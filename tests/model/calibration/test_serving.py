@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.calibration.intervals import History
+from model.calibration.history import History
 from model.calibration.production import Unusable, entry
 from model.capacity.ask import predict
 from tests.model.calibration.test_production import DEMAND_S, ENGINES, SECONDS, bundle_of, history, peak_rates, truth

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.calibration.intervals import SharedMachine
+from model.calibration.history import SharedMachine
 from model.calibration.production import entry
 from model.capacity import msu
 from model.capacity.ask import headroom, predict, size

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model.calibration.draws import Z90
-from model.calibration.intervals import SharedMachine
+from model.calibration.history import SharedMachine
 from model.capacity import queues
 from model.capacity.ask import max_rate, predict, sweep
 from model.capacity.ensemble import System

@@ -1,0 +1,170 @@
+"""The intervals of an LPAR as arrays: engines, classes, devices and machine, interval by interval."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.calibration.groups import Groups
+from model.capacity.sharing import Sharer, Sharing
+
+Array = NDArray[np.float64]
+
+# A history that says how load and cost vary: this many days with intervals, and this many intervals.
+FEWEST_DAYS = 3
+FEWEST_INTERVALS = 72
+# Users are idle at least for this part of the time for which they wait.
+IDLE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Devices:
+    """A group of volumes, or a coupling facility's processors, by interval (I,).
+
+    ``requests``, and seconds for which ``servers`` worked and requests waited; ``others_s`` they worked for other
+    LPARs. Requests to a facility are not recorded by class, nor how long they waited, which is then None: the time its
+    processors worked stands for them.
+    """
+
+    servers: float
+    requests: Array
+    busy_s: Array
+    waited_s: Array | None
+    others_s: Array | float = 0.0
+
+    def others(self, seconds: Array) -> Array:
+        """(I,) part of the group that other LPARs use in intervals of so many seconds."""
+        return np.asarray(self.others_s / seconds / self.servers)
+
+    def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Devices:
+        """The intervals chosen."""
+        others = self.others_s[kept] if isinstance(self.others_s, np.ndarray) else self.others_s
+        waited_s = None if self.waited_s is None else self.waited_s[kept]
+        return Devices(self.servers, self.requests[kept], self.busy_s[kept], waited_s, others)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedMachine:
+    """The machine an LPAR shares, interval by interval (I,).
+
+    ``others_s`` is dispatch time of the other LPARs, ``management_s`` of PHYSICAL, both on engines of the CPs' type;
+    ``weight`` of ``total_weight`` is the LPAR's share, ``others`` are the LPARs that share the engines with it;
+    ``others_recorded_s`` (I,) is the part of ``others_s`` of LPARs with records of their own, ``others_variance`` (I,)
+    in s^2 how far the work of their transactions varies; ``cap_engines`` are the engines the LPAR is held to, None
+    without an absolute cap.
+    """
+
+    name: str
+    engines: float
+    weight: float
+    total_weight: float
+    capped: bool
+    others_s: Array
+    management_s: Array
+    others: tuple[Sharer, ...] = ()
+    others_recorded_s: Array | float = 0.0
+    others_variance: Array | float = 0.0
+    cap_engines: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """One LPAR by interval (I) and WLM service class (C); seconds and counts, NaN where the records do not say.
+
+    ``cp_s`` is CPU on CPs with ``ziip_on_cp_s`` in it; ``busy_s`` and ``ziip_busy_s`` (I,) engine time of the pools,
+    ``density`` (I,) threads by busy zIIP core; ``response_ms``, ``p90_ms`` (I, C); ``importance`` (C,) 0 for system
+    work, 6 for discretionary. ``idle_s`` (I, C) is what samples found idle, such as users between their transactions.
+    ``waited_s`` has (I, C) for each limit that the records name: what transactions waited for it, NaN where a class
+    does not name it, found by samples every ``sampling_s``. ``devices`` are groups of volumes by name; where classes
+    wait for one, it is among the limits. ``dearer`` (I,) is by how much the same work took more CPU than at the usual
+    busy.
+    """
+
+    system_id: str
+    smf_sid: str
+    cpc_type: str
+    start_utc: NDArray[np.datetime64]
+    start_local: NDArray[np.datetime64]
+    seconds: Array
+    engines: Array
+    busy_s: Array
+    ziips: Array
+    ziip_busy_s: Array
+    density: Array
+    classes: tuple[str, ...]
+    importance: NDArray[np.int64]
+    workloads: tuple[str, ...]
+    ended: Array
+    idle_s: Array
+    cp_s: Array
+    ziip_s: Array
+    ziip_on_cp_s: Array
+    response_ms: Array
+    p90_ms: Array
+    machine: SharedMachine | None = None
+    report_classes: Mapping[str, str] | None = None
+    groups: Groups | None = None
+    dearer: Array | float = 1.0
+    waited_s: Mapping[str, Array] = field(default_factory=dict)
+    sampling_s: float = 0.25
+    devices: Mapping[str, Devices] = field(default_factory=dict)
+
+    def limited_ms(self, but: Collection[str] = ()) -> Array:
+        """(I, C) mean wait of a transaction for all limits ``but`` some that the records name; 0 where none ended."""
+        chosen = [np.nan_to_num(waited) for name, waited in self.waited_s.items() if name not in but]
+        waited = sum(chosen, np.zeros(self.ended.shape))
+        return np.where(self.ended > 0, 1e3 * waited / np.maximum(self.ended, 1.0), 0.0)
+
+    def thinking_s(self) -> Array:
+        """(I, C) what users thought between their transactions; 0 of a class whose transactions come by themselves, or
+        that is next to never idle, which users who think are for a good part of their time."""
+        elapsed_s = np.nansum(self.response_ms * self.ended, axis=0) / 1e3
+        return np.where(self.idle_s.sum(axis=0) >= IDLE * elapsed_s, self.idle_s, 0.0)
+
+    @property
+    def day(self) -> NDArray[np.int64]:
+        """Ordinal of the local day of each interval, (I,)."""
+        return self.start_local.astype("datetime64[D]").astype(np.int64)
+
+    def sharing(self, engines: float) -> Sharing | None:
+        """The LPAR, with so many logical engines, among the others of its machine; None where it shares none."""
+        m = self.machine
+        if m is None:
+            return None
+        others = m.others or ((Sharer(m.engines, m.total_weight - m.weight),) if m.total_weight > m.weight else ())
+        management = float(np.median(m.management_s / self.seconds))
+        most = engines if m.cap_engines is None else min(engines, m.cap_engines)
+        return Sharing.of(m.engines, management, Sharer(most, m.weight or 1e-9, m.capped), others)
+
+    def rows(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> History:
+        """The intervals chosen."""
+        changed: dict[str, Any] = {
+            name: getattr(self, name)[kept]
+            for name in (
+                "start_utc", "start_local", "seconds", "engines", "busy_s", "ziips", "ziip_busy_s", "density",
+                "ended", "idle_s", "cp_s", "ziip_s", "ziip_on_cp_s", "response_ms", "p90_ms",
+            )
+        }  # fmt: skip
+        changed["devices"] = {name: group.rows(kept) for name, group in self.devices.items()}
+        changed["waited_s"] = {name: waited[kept] for name, waited in self.waited_s.items()}
+        if self.machine is not None:
+            m, zero = self.machine, np.zeros(len(self.seconds))
+            changed["machine"] = replace(
+                m,
+                others_s=m.others_s[kept],
+                management_s=m.management_s[kept],
+                others_recorded_s=(m.others_recorded_s + zero)[kept],
+                others_variance=(m.others_variance + zero)[kept],
+            )
+        if self.groups is not None:
+            changed["groups"] = self.groups.rows(kept)
+        return replace(self, **changed)
+
+
+def enough(history: History) -> bool:
+    """Whether the intervals are many enough to be a history, rather than a few measured points."""
+    return len(history.seconds) >= FEWEST_INTERVALS and len(np.unique(history.day)) >= FEWEST_DAYS
