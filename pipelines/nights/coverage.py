@@ -154,7 +154,8 @@ def _of_system(
     declared = rules.expected.get(system)
     expected = [kind for kind, n in usual.items() if n >= _FEW] if declared is None else declared
     came = {kind: sum(n for at, n in types.get(kind, {}).items() if at.date() == day) for kind in {*types, *expected}}
-    if (declared or any(n >= _FEW for n in some.values())) and not any(came.values()):
+    has_records = any(n >= _FEW for n in some.values()) if declared is None else bool(declared)
+    if has_records and not any(came.values()):
         if any(outage.start <= midnight and outage.end >= midnight + dt.timedelta(days=1) for outage in down):
             return stopped
         before = max((at.date() for hours in types.values() for at in hours if at.date() < day), default=None)

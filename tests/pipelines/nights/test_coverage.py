@@ -161,6 +161,12 @@ def test_what_is_declared_is_expected_though_it_never_came(monkeypatch):
     assert texts(monkeypatch, {("PRDA", "70.1"): hours(range(20))}, rules) == ["PRDC: nothing of 2026-11-20"]
 
 
+def test_nothing_is_missing_where_nothing_is_declared_to_come(monkeypatch):
+    counts = {("PRDA", "70.1"): hours(range(20)), ("TEST", "70.1"): hours(range(19))}
+    assert texts(monkeypatch, counts) == ["TEST: nothing of 2026-11-20; the last records are of 2026-11-19"]
+    assert not texts(monkeypatch, counts, Coverage(expected={"TEST": []}))
+
+
 def test_records_tell_of_which_hour_they_are(tmp_path):
     """What was written just after midnight is of the day before."""
     from ingest import registry, warehouse
