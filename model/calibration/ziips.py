@@ -90,9 +90,10 @@ def ziip_pool(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) 
 
 
 def _dense(work: Array, busy: Array, cores: int, gain: float) -> bool:
-    """Whether cores are so busy as if both threads of one are filled before the next, rather than idle cores first."""
+    """Whether cores are so busy as if both threads of one are filled before the next, rather than idle cores first; as
+    z/OS does where both would keep as many busy, such as of one core."""
     off = [np.abs(bounded_pool(work, cores, gain, 2, dense=dense)[2] - busy).sum() for dense in (True, False)]
-    return bool(off[0] < off[1])
+    return bool(off[0] <= off[1])
 
 
 def waited_for_cps(h: History) -> Array:

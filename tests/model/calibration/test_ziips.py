@@ -10,11 +10,12 @@ from model.capacity.queues import bounded_pool
 from tests.model.calibration.test_production import history
 
 
-@pytest.mark.parametrize("packing", ["dense", "spread"])
-def test_busy_cores_tell_which_threads_are_filled_first(packing: str):
+@pytest.mark.parametrize(("packing", "cores"), [("dense", 4), ("spread", 4), ("dense", 1)])
+def test_busy_cores_tell_which_threads_are_filled_first(packing: str, cores: int):
+    """One core tells nothing, and is taken to be filled as z/OS fills more of them."""
     given = history()
-    cores, gain = 4, 1.3
-    work = np.linspace(0.4, 3.6, len(given.seconds))
+    gain = 1.3
+    work = cores * np.linspace(0.1, 0.9, len(given.seconds))
     busy = bounded_pool(work, cores, gain, 2, dense=packing == "dense")[2]
     threads = busy + (work - busy) / (gain - 1.0)
     on_zip = np.zeros_like(given.cp_s)
