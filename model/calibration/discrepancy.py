@@ -23,7 +23,7 @@ FITTED, PREDICTED, FEWEST = 0.7, 0.95, 20
 # Waits from one of these quantiles to the next are held against the law that was fitted to all; deviations beyond
 # what scatter makes of it that are no chance; and how many times as far from the law those beyond the recorded are
 # as these: 5 to 20 where arrivals come in bursts or zIIP work floods the CPs.
-LADDER, PLAINLY, ASTRAY = (0.5, 0.8, 0.95, 1.0), 2.5, 10.0
+STEPS, PLAINLY, FURTHER_OFF = (0.5, 0.8, 0.95, 1.0), 2.5, 10.0
 
 
 def inside(measured: Array, expected: Array, wait: Array, weight: Array, found: Fit) -> float:
@@ -80,7 +80,7 @@ def beyond(
     return float(np.sqrt((WORTH * usual**2 + known * missed) / (WORTH + known)))
 
 
-def astray(classes: Iterable[tuple[Array, Array, Array, Fit]]) -> float:
+def lack_of_fit(classes: Iterable[tuple[Array, Array, Array, Fit]]) -> float:
     """Relative deviation of waiting beyond the waits that were fitted, where these plainly grow otherwise than the law.
 
     Nil where scatter explains how far the waits of a system are from the law, those of all its classes together.
@@ -90,7 +90,7 @@ def astray(classes: Iterable[tuple[Array, Array, Array, Fit]]) -> float:
     """
     off, variance = [], []
     for wait, residual, weight, found in classes:
-        steps = np.quantile(wait, LADDER)
+        steps = np.quantile(wait, STEPS)
         for low, high in pairwise(steps):
             rows = (wait >= low) & (wait <= high)
             total = weight[rows].sum()
@@ -102,4 +102,4 @@ def astray(classes: Iterable[tuple[Array, Array, Array, Fit]]) -> float:
         return 0.0
     sure = 1.0 / np.array(variance)
     beyond_chance = float(np.square(off) @ sure) - len(off) - PLAINLY * np.sqrt(2.0 * len(off))
-    return ASTRAY * float(np.sqrt(max(beyond_chance, 0.0) / sure.sum()))
+    return FURTHER_OFF * float(np.sqrt(max(beyond_chance, 0.0) / sure.sum()))

@@ -57,10 +57,10 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay:
     views = {order: _explained(h, seen_by(h, streams, ziip, order, stay), name) for order in orders}
     order = min(orders, key=lambda one: views[one].score + (0.0 if one is Order.IMPORTANCE else UNUSUAL))
     chosen = views[order]
-    astray = discrepancy.astray(chosen.residuals(c) for c in chosen.seen)
+    lack_of_fit = discrepancy.lack_of_fit(chosen.residuals(c) for c in chosen.seen)
     return {
         "response": {
-            h.classes[c]: _entry(h, seen, chosen.fits[c], chosen.limited.get(c), astray, name)
+            h.classes[c]: _entry(h, seen, chosen.fits[c], chosen.limited.get(c), lack_of_fit, name)
             for c, seen in chosen.seen.items()
         },
         "limits": [
@@ -133,7 +133,9 @@ def bent(seen: Seen, found: Followed, design: Array, long: NDArray[np.bool_]) ->
     return moved / max(waited, LEAST_WAITED * float(waits[engines] @ theory), 1e-12)
 
 
-def _entry(h: History, seen: Seen, found: Followed, wait: Array | None, astray: float, name: str) -> dict[str, Any]:
+def _entry(
+    h: History, seen: Seen, found: Followed, wait: Array | None, lack_of_fit: float, name: str
+) -> dict[str, Any]:
     label = h.classes[seen.c]
     drawn = found.drawn(f"{name} {label} response")
     z = normals(2, f"{name} {label} response scatter")
@@ -151,7 +153,7 @@ def _entry(h: History, seen: Seen, found: Followed, wait: Array | None, astray: 
     )
     usual = math.hypot(usual, HELD_BACK * by_limit, FOR_DEVICES * by_device)
     prior = seen.prior(wait is not None)
-    drift = math.hypot(discrepancy.beyond(design, target, found.weight, seen.day, found, prior, usual), astray)
+    drift = math.hypot(discrepancy.beyond(design, target, found.weight, seen.day, found, prior, usual), lack_of_fit)
     entry = {
         "metric": "response_ms",
         "stream": label,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from model.calibration.discrepancy import astray
+from model.calibration.discrepancy import lack_of_fit
 from model.calibration.regression import fit
 from model.capacity.parts import beyond
 
@@ -21,8 +21,8 @@ def recorded(exponent: float, seed: int, unit: float = 1.0):
     return wait, target - found.mean[0] - wait, weight, found
 
 
-def test_waits_that_follow_the_law_are_not_astray():
-    assert sum(astray([recorded(1.0, seed), recorded(1.0, seed + 100)]) > 0.0 for seed in range(20)) <= 1
+def test_waits_that_follow_the_law_show_no_lack_of_fit():
+    assert sum(lack_of_fit([recorded(1.0, seed), recorded(1.0, seed + 100)]) > 0.0 for seed in range(20)) <= 1
 
 
 @pytest.mark.parametrize("exponent", [1.1, 1.3])
@@ -30,6 +30,6 @@ def test_limits_hold_waits_far_out_that_plainly_grow_otherwise(exponent: float):
     found = recorded(exponent, 1)
     far = 5.0 * WAITS[-1]
     law = far * found[3].mean[1]
-    assert 1.645 * astray([found]) * beyond(np.array(law), float(found[0][-1])) > abs(far**exponent - law)
-    assert astray([found, recorded(1.0, 2)]) < astray([found])
-    assert astray([recorded(exponent, 1, unit=1000.0)]) == pytest.approx(astray([found]))
+    assert 1.645 * lack_of_fit([found]) * beyond(np.array(law), float(found[0][-1])) > abs(far**exponent - law)
+    assert lack_of_fit([found, recorded(1.0, 2)]) < lack_of_fit([found])
+    assert lack_of_fit([recorded(exponent, 1, unit=1000.0)]) == pytest.approx(lack_of_fit([found]))
