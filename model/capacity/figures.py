@@ -60,7 +60,10 @@ class _Worded:
             return ""
         if self._point is None:
             points, asked = self._entry["points"], tuple(self._asked)
-            kept = derived(points[0], ("conditions", metric, asked), lambda: _but(_common(points, metric), asked))
+            metrics = (one["metric"] for one in self._entry["outputs"])
+            kept = derived(
+                points[0], ("conditions", asked), lambda: {one: _but(_common(points, one), asked) for one in metrics}
+            )[metric]
             return f"{kept}; {self._said}" if kept and self._said else kept or self._said
         if not self._asked:
             return str(self._point["conditions"].get(metric, ""))
