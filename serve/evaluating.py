@@ -48,10 +48,10 @@ class _Line:
         self._connection, self._incoming = connection, connection.makefile("rb")
 
     def received(self) -> bytes:
-        """The next message. Raises EOFError where there is none to come."""
-        length = self._incoming.read(4)
-        message = self._incoming.read(int.from_bytes(length))
-        if not message:
+        """The next message. Raises EOFError where there is none to come, or not all of it."""
+        length = int.from_bytes(self._incoming.read(4))
+        message = self._incoming.read(length)
+        if not message or len(message) < length:
             raise EOFError
         return message
 
