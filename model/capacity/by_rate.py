@@ -16,7 +16,7 @@ from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition, of_network_only
 from model.capacity.by_law import making, users_of
 from model.capacity.conditions.definitions import OVER_INTERVAL
-from model.capacity.conditions.names import POPULATIONS, RATES
+from model.capacity.conditions.names import POPULATIONS, RATES, TRANSACTION_COUNTS
 from model.capacity.conditions.tables import POINT, is_work, kind_of
 from model.capacity.derived import derived
 from model.capacity.questions import CHANGES, GROWTH, NUMBERS, QuestionError, growth, positive, said
@@ -24,7 +24,7 @@ from model.capacity.questions import CHANGES, GROWTH, NUMBERS, QuestionError, gr
 if TYPE_CHECKING:
     from model.capacity.conditions.answering import Users
 
-RATE, BUSY, ITR, ENDED = "etr_tps", "cpu_busy_pct", "itr_tps", "ENDED"
+RATE, BUSY, ITR = "etr_tps", "cpu_busy_pct", "itr_tps"
 PER_SECOND = "tran/s"
 OF_CLASS = "class="
 FULL_PCT = 100.0
@@ -77,8 +77,9 @@ def beside_network(
 ) -> tuple[tuple[Output, ...], tuple[str, ...], list[dict[str, Any]]]:
     """What condition laws add to the answer of a network, with notes and evidence: metrics that it does not have.
 
-    At a load, storage and counts stay and work is in proportion to the rate it was measured at. The rest is left out,
-    as is work at no known rate: times wait as nobody knows, and what was measured at a point is of its own load.
+    At a load, storage and counts stay; work and transactions of a run are in proportion to the rate they were measured
+    at. The rest is left out, as is work at no known rate: times wait as nobody knows, and what was measured at a point
+    is of its own load.
     """
     rest = {key: value for key, value in at.items() if key not in (RATE, GROWTH, BUSY)}
     if any(of_network_only(bundle["conditions"], system, key) for key in rest):
@@ -121,10 +122,11 @@ def _beside(found: Answer, known: Collection[str]) -> _Beside:
     for output in found.outputs:
         if output.metric in known or POINT in output.condition.split("="):
             continue
-        if kind_of(output.metric, output.unit) in STAYING:
+        if goes_with_rate(output.metric, output.unit):
+            if (rate := measured(output.condition)) is not None:
+                figures.append((output, rate))
+        elif kind_of(output.metric, output.unit) in STAYING:
             figures.append((output, None))
-        elif goes_with_rate(output.metric, output.unit) and (rate := measured(output.condition)) is not None:
-            figures.append((output, rate))
     behind = _behind(found, [output for output, _ in figures])
     still = sorted({output.metric for output, rate in figures if rate is None})
     without = [{key: said for key, said in one.items() if key != "measured"} for one in behind]
@@ -154,8 +156,9 @@ def _unchanged(metrics: Sequence[str]) -> tuple[str, ...]:
 
 
 def goes_with_rate(metric: str, unit: str) -> bool:
-    """Whether a metric is in proportion to the transactions: rates, who asks, work, totals of a report's interval."""
-    return _is_load(metric, unit) or is_work(metric, unit) or metric == ENDED or (metric, unit) in OVER_INTERVAL
+    """Whether a metric is in proportion to the transactions: rates, who asks, work, totals of a run or an interval."""
+    of_run = metric in TRANSACTION_COUNTS or (metric, unit) in OVER_INTERVAL
+    return of_run or _is_load(metric, unit) or is_work(metric, unit)
 
 
 def _is_load(metric: str, unit: str) -> bool:

@@ -224,11 +224,12 @@ def test_busy_at_a_condition_is_at_most_that_of_all_engines(with_laws):
 
 
 def test_at_a_load_laws_answer_what_no_network_has(bundle):
-    """Work goes with the rate it was measured at, storage stays, and work at no known rate is left out."""
+    """Work and transactions go with their measured rate, storage stays, work at no known rate is left out."""
     rows = [
         Row("shop", "etr_tps", {"structure": "log"}, 5000.0, "tran/s", "cf"),
         Row("shop", "access_per_s", {"structure": "log"}, 700.0, "1/s", "cf"),
         Row("shop", "csa_kb", {"structure": "log"}, 90.0, "KB", "cf"),
+        Row("shop", "total_passed", {"structure": "log"}, 1500.0, "count", "cf"),
         Row("shop", "etr_tps", {"point": "7"}, 4000.0, "tran/s", "rates"),
         Row("shop", "io_per_s", {"point": "7"}, 300.0, "1/s", "rates"),
     ]
@@ -238,6 +239,7 @@ def test_at_a_load_laws_answer_what_no_network_has(bundle):
     access = value(asked, "access_per_s")
     assert access["value"] == pytest.approx(700.0 * 6000 / 5000)
     assert access["lo"] < access["value"] < access["hi"]
+    assert value(asked, "total_passed")["value"] == pytest.approx(1500.0 * 6000 / 5000)
     assert value(asked, "csa_kb")["value"] == 90.0
     assert "not changed by the load, as far as is known: csa_kb" in asked["notes"]
     assert not any(output["metric"] == "io_per_s" for output in asked["outputs"])
