@@ -233,12 +233,14 @@ def sweep(
     wanted = [spec for spec in entry["outputs"] if not metrics or spec["metric"] in metrics]
     responses = any(spec["form"] in OF_RESPONSES for spec in wanted)
     for numbers, loads, state in _evaluated(ready, at or {}, key, values, responses=responses):
-        ends = [i for i, number in enumerate(numbers) if number in (values[0], values[-1])]
-        if ends:
-            # Notes are on limits, too.
-            whole = ready.at_rates(state.scenario.at_loads(ends))
-            for i, end in enumerate(ends):
-                notes |= dict.fromkeys(notes_on(ready, loads[end], whole.at_load(i)))
+        for end in (i for i, number in enumerate(numbers) if number in (values[0], values[-1])):
+            # Notes are on users, too.
+            whole = (
+                state.at_load(end)
+                if state.response_ms or state.limits
+                else ready.at_rates(state.scenario.at_loads([end]))
+            )
+            notes |= dict.fromkeys(notes_on(ready, loads[end], whole))
         found = outputs_of_each(ready, loads, state, metrics)
         for i, number in enumerate(numbers):
             outputs = [vars(output) for output in found[i]]
@@ -264,17 +266,24 @@ def _evaluated(
     if observed or (key not in RATES and not key.startswith(RATE_OF_CLASS)):
         for number in values:
             load = understood(ready, {**at, key: number})
-            yield [number], [load], ready.evaluate(load.scenario, responses=responses)
+            yield [number], [load], _state(ready, load.scenario, responses)
         return
     if key not in BENT:
         loads, scenario = _linear(ready, at, key, values)
-        yield values, loads, ready.evaluate(scenario, responses=responses)
+        yield values, loads, _state(ready, scenario, responses)
         return
     loads = [understood(ready, {**at, key: number}) for number in values]
     draws = max(load.scenario.rates.shape[0] for load in loads)
     rates = [np.broadcast_to(load.scenario.rates, (draws, *load.scenario.rates.shape[1:])) for load in loads]
     scenario = replace(loads[0].scenario, rates=np.concatenate(rates, axis=1))
-    yield values, loads, ready.evaluate(scenario, responses=responses)
+    yield values, loads, _state(ready, scenario, responses)
+
+
+def _state(ready: System, scenario: Scenario, responses: bool) -> State:
+    """The state with responses where these are asked for; or where a limit may be full, as what it lets through hangs
+    on them. It is full at the first or the last load if at any."""
+    ends = ready.at_rates(scenario.as_asked().at_loads([0, -1])).limits.values() if ready.limits else ()
+    return ready.evaluate(scenario, responses=responses or any(np.any(used >= 1.0) for used in ends))
 
 
 def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Load], Scenario]:

@@ -89,7 +89,7 @@ def distance(ready: System, state: State, i: int = 0) -> dict[str, float]:
 
 def extrapolated(ready: System, state: State, i: int = 0) -> bool:
     """Whether load ``i`` lies outside the data, or asks for more than the engines give."""
-    return bool(distance(ready, state, i)) or bool(state.busy[0, i] > state.available[0, i])
+    return bool(distance(ready, state, i)) or bool(state.filled.busy[0, i] > state.available[0, i])
 
 
 def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> list[str]:
@@ -136,6 +136,7 @@ def _of_system(entry: Mapping[str, Any]) -> list[str]:
 
 def _full(ready: System, state: State) -> list[str]:
     """What to say of engines, machine and limits that are or may be full at the first load."""
+    state = state.filled
     notes, asked_of_machine = _of_engines(state), machine_asked(ready, state)
     if asked_of_machine is not None and asked_of_machine[0, 0] > 1.0:
         notes.append("the machine is saturated: its LPARs ask for more engines than it has")
@@ -143,7 +144,10 @@ def _full(ready: System, state: State) -> list[str]:
         if chance := _may_be_full(used[:, 0]):
             notes.append(f"limit {name} is exceeded with a chance of {chance:.0%}: {SETTLED}")
         elif np.mean(used[1:, 0] >= 1.0) > SURELY_FULL:
-            notes.append(f"limit {name} is exceeded: its classes have no steady response")
+            notes.append(
+                f"limit {name} is exceeded: its classes have no steady response, and of everything else as much is "
+                "used as by what it lets through"
+            )
     return notes
 
 
@@ -154,8 +158,8 @@ def _of_engines(state: State) -> list[str]:
     if available[0] < state.scenario.engines - 1e-9:
         full = "the engines the LPAR may use by weight or cap are used up"
     asks = (
-        f"its work asks for {100.0 * busy[0] / available[0]:.4g} % of them; busy and MSU are what they give; CPU of "
-        "groups, times per transaction and the bottleneck what is asked for"
+        f"its work asks for {100.0 * busy[0] / available[0]:.4g} % of them, as the bottleneck says; of everything else "
+        "as much is used as by the work they get to; times per transaction are those of all of it"
     )
     over = busy[0] >= available[0]
     if chance := _may_be_full(busy / available):

@@ -7,6 +7,7 @@ last. Draw 0 is the centre of the posterior: values are its, limits are quantile
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from model.capacity import queues
 from model.capacity.derived import derived
-from model.capacity.let_through import beside_full_limits
+from model.capacity.let_through import let_through
 from model.capacity.limiting import Times
 from model.capacity.parts import (
     CAPTURED,
@@ -268,6 +269,13 @@ class System:
         got = scenario.engines if sharing is None else sharing.steadily_left(self.others(scenario))
         return np.full(shape, got, float)
 
+    def machine_busy(self, scenario: Scenario, busy: Array) -> Array | None:
+        """Part of the machine in use beside so many engines of the LPAR, (draws, loads); None where it shares none."""
+        if self.machine is None:
+            return None
+        physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
+        return np.asarray((busy + self.others(scenario) + self.machine.management) / physical)
+
     def _pool(self, scenario: Scenario, used: Array) -> Array:
         """Engines of a pool of its own in which the LPAR's work waits as long as on its machine, (draws, loads)."""
         sharing = self.sharing(scenario)
@@ -277,7 +285,8 @@ class System:
         """Usage and busy at a scenario, users sending as often as they get answers, with responses and limits or
         without."""
         known = scenario if scenario.users is None else settled(self.at_rates, self, scenario)
-        return beside_full_limits(self.at_rates, self, self.at_rates(known, responses=responses))
+        at_rates = partial(self.at_rates, responses=responses)
+        return let_through(at_rates, self, at_rates(known))
 
     # Where a stretch is infinite, a draw in which nothing answers to it gives no number, and is set to infinite below.
     @np.errstate(invalid="ignore", divide="ignore")
@@ -287,10 +296,7 @@ class System:
         usage, busy = used.by_series, used.busy
         ziip_busy, ziip_stretch = self._on_ziips(scenario, used)
         available = self.available(scenario)
-        machine_busy = None
-        if self.machine is not None:
-            physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
-            machine_busy = (busy + self.others(scenario) + self.machine.management) / physical
+        machine_busy = self.machine_busy(scenario, busy)
         if not responses or not (self.responses or self.limits):
             return State(scenario, usage, busy, available, ziip_busy, machine_busy)
         times = self._times(scenario, usage, busy, ziip_stretch)
@@ -386,6 +392,12 @@ class System:
                 rate = np.maximum(self.stream(scenario, law.driver), 1e-12)
                 used, sizes = used + usage[name], sizes + usage[name] ** 2 / rate
         return np.asarray(sizes / np.maximum(used if work is None else work, 1e-12))
+
+    @cached_property
+    def levels_of_streams(self) -> tuple[int, ...]:
+        """Priority level of the work of each stream on CPs, 0 the highest, and of those without."""
+        own = {law.driver: name for name, law in self.laws.items() if law.part and law.engine == "cp"}
+        return tuple(self.level([own[name]] if name in own else ()) for name in self.streams)
 
     def level(self, series: Sequence[str]) -> int:
         """Priority level of the work of some series, 0 the highest."""

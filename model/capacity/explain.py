@@ -56,7 +56,7 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
     for name, law in ready.laws.items():
         if name not in state.usage:
             continue
-        used = state.usage[name][:, 0]
+        asked, used = (one.usage[name][:, 0] for one in (state, state.used))
         driven = law.driver in ready.streams or law.driver in ready.mixes
         rate = ready.stream(state.scenario, law.driver)[:, 0] if driven else np.zeros(ready.draws)
         known = ready.entry["usage"][name]
@@ -66,7 +66,7 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
                 "component": name,
                 "engine": law.engine,
                 "engines_in_use": Estimate.of(used).to_dict(),
-                "us_per_tran": Estimate.of(1e6 * used / rate).to_dict() if rate[0] > 0 else None,
+                "us_per_tran": Estimate.of(1e6 * asked / rate).to_dict() if rate[0] > 0 else None,
                 "part_of_total": law.part,
                 "origin": known["origin"],
                 "points": known["points"],

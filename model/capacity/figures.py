@@ -114,7 +114,8 @@ def outputs_of_each(
     tables = [figure_table(ready, state, spec) if spec["form"] != "total_rate" or free else None for spec in specs]
     known = [table for table in tables if table is not None]
     every = iter(Estimate.each(np.concatenate(known, axis=1)) if known else ())
-    parts = reconciled_each(ready, state) if any(spec["form"] in PARTS for spec in specs) else []
+    forms = {spec["form"]: state.used if spec["form"] == "pct" else state for spec in specs if spec["form"] in PARTS}
+    parts = {form: reconciled_each(ready, of) for form, of in forms.items()}
     worded = [_Worded(ready, load) for load in loads]
     for spec, table in zip(specs, tables, strict=True):
         if table is None and spec["form"] == "total_rate":
@@ -123,11 +124,11 @@ def outputs_of_each(
             continue
         else:
             estimates = [next(every) for _ in loads]
-            if spec["form"] in PARTS and spec.get("series") in parts[0]:
+            if spec["form"] in PARTS and spec.get("series") in parts[spec["form"]][0]:
                 units = _units(ready, state, spec)
                 estimates = [
                     one.moved(unit * moved[spec["series"]])
-                    for one, unit, moved in zip(estimates, units, parts, strict=True)
+                    for one, unit, moved in zip(estimates, units, parts[spec["form"]], strict=True)
                 ]
             found = list(estimates)
         for row, words, one in zip(rows, worded, found, strict=True):
@@ -168,26 +169,26 @@ def figure_draws(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
 def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array | None:
     """One metric, (draws, loads); None where it does not apply, no number at loads where it does not.
 
-    What is busy is at most all there is; costs of a transaction and the internal rate are those of the work asked for.
+    What is busy is used by what gets through; costs of a transaction and the internal rate are those of all that comes.
     """
-    form, engines = spec["form"], state.scenario.engines
+    form, engines, used = spec["form"], state.scenario.engines, state.used
     if form == "total_rate":
         return _spread(state.scenario.total_rates, state)
     if form == "pct":
-        return 100.0 * state.usage[spec["series"]]
+        return 100.0 * used.usage[spec["series"]]
     if form == "us_per_tran":
         rate = _rate_of(ready, state, spec)
         asked = state.busy if spec["series"] == "" else state.usage[spec["series"]]
         return np.where(rate[0] > 0, 1e6 * asked / rate, np.nan)
     if form == "busy_pct":
-        return 100.0 * state.served / engines
+        return 100.0 * used.busy / engines
     if form == "machine_busy_pct":
-        return _machine_busy_pct(ready, state)
+        return None if used.machine_busy is None else np.minimum(100.0 * used.machine_busy, 100.0)
     if form in ("ziip_busy_pct", "ziip_us_per_tran"):
         ziips = state.scenario.ziips
-        if state.ziip_busy is None or ziips <= 0:
+        if state.ziip_busy is None or used.ziip_busy is None or ziips <= 0:
             return None
-        cores = np.minimum(state.ziip_busy, ziips)
+        cores = np.minimum(used.ziip_busy if form == "ziip_busy_pct" else state.ziip_busy, ziips)
         if form == "ziip_busy_pct":
             return np.asarray(100.0 * cores / ziips)
         rate = state.scenario.total_rates
@@ -203,8 +204,8 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
     if form == "users":
         return needed(state, ready).get(ready.numbers[spec["stream"]])
     if form == "limit_pct":
-        used = state.limits.get(spec["station"])
-        return None if used is None else 100.0 * used
+        filled = state.filled.limits.get(spec["station"])
+        return None if filled is None else 100.0 * filled
     table = state.response_ms if form == "response_ms" else state.p90_ms
     key = (spec["response"], spec["stream"])
     if key not in table:
@@ -229,23 +230,10 @@ def of_settled(times: Array) -> Array:
     return found
 
 
-def _machine_busy_pct(ready: System, state: State) -> Array | None:
-    used = _machine_used(ready, state, state.served)
-    return None if used is None else np.minimum(100.0 * used, 100.0)
-
-
-def _machine_used(ready: System, state: State, own: Array) -> Array | None:
-    """Part of the machine that is used where the LPAR takes ``own`` engines in place of what its work asks for."""
-    if state.machine_busy is None or ready.machine is None:
-        return None
-    physical = state.scenario.machine_engines or ready.machine.engines
-    return np.asarray(state.machine_busy - (state.busy - own) / physical)
-
-
 def machine_asked(ready: System, state: State) -> Array | None:
     """Part of the machine that its LPARs ask for, (draws, loads); the own one for no more than its engines and cap."""
     sharing = ready.sharing(state.scenario)
-    return None if sharing is None else _machine_used(ready, state, np.minimum(state.busy, sharing.own.engines))
+    return None if sharing is None else ready.machine_busy(state.scenario, np.minimum(state.busy, sharing.own.engines))
 
 
 def _spread(rates: Array, state: State) -> Array:
@@ -346,7 +334,8 @@ def _ziip_work(ready: System, state: State) -> Array:
 
 def bottleneck(ready: System, state: State) -> Bottleneck:
     """The resource nearest to saturation at load 0, the next one, and with which probability each is the first."""
-    used = resources(ready, state) | _ziips(ready, state)
+    ziips, state = _ziips(ready, state.used), state.filled
+    used = resources(ready, state) | ziips
     asked = machine_asked(ready, state)
     if asked is not None and ready.machine is not None:
         used[f"machine {ready.machine.name}"] = asked

@@ -52,7 +52,9 @@ def headroom(
     weeks = np.arange(MOST_WEEKS + 1, dtype=float)
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
     others = load.scenario.others * others_grown(ready, weeks)
-    state = ready.evaluate(replace(load.scenario, rates=base * grown(ready, weeks), others=others))
+    # Each is crossed by all that comes, whatever others let through; responses beside these are asked for alone.
+    evaluated = ready.at_rates if target_ms is None else ready.evaluate
+    state = evaluated(replace(load.scenario, rates=base * grown(ready, weeks), others=others))
     first = np.datetime64(load.start or profile["start_local"][-1], "D")
     crossings = _crossings(ready, state, busy_pct, target_ms, first)
     busy = 100.0 * state.busy / state.scenario.engines

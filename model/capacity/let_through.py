@@ -1,7 +1,7 @@
-"""What full limits let through to the engines: classes beside them meet that, not all that comes.
+"""What gets through full limits and full engines, what that uses, and what classes beside full limits meet.
 
-Transactions that wait to be let in by a limit do not queue for engines. Where more comes to a limit than it can serve,
-those who share the engines with its members meet as much of their work as the limit lets through, not all that comes.
+Transactions that wait to be let in by a limit queue for nothing behind it, and work that full engines never come to
+does no I/O and holds nothing: of everything that is not full, as much is used as by what gets through.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from model.capacity.crossing import crossing
 from model.capacity.parts import Limit, Scenario, State
 
 if TYPE_CHECKING:
@@ -22,36 +23,41 @@ Array = NDArray[np.float64]
 AtRates = Callable[[Scenario], State]
 ByClass = Mapping[tuple[str, str], Array]
 
-# Turns in which the part that a limit lets through is halved.
-TURNS = 12
+# Turns in which the part that gets through a limit is looked for, and how full the limit is then.
+TURNS, FILLED = 12, 0.999
 
 
-def beside_full_limits(at_rates: AtRates, system: System, state: State) -> State:
-    """The state with responses, at the rates that full limits let through, of classes that are in none of these.
-
-    What is asked of engines and limits stays what all that comes asks, and members of a full limit have no response.
-    """
+def let_through(at_rates: AtRates, system: System, state: State) -> State:
+    """The state with that of what gets through, where something is full, and the responses that classes in no full
+    limit have beside it. Members of a full limit have no response."""
     limits = [limit for limit in system.limits if np.any(state.limits.get(limit.name, np.zeros(1)) >= 1.0)]
-    inside = {system.streams[number] for limit in limits for number in limit.members}
-    beside_them = [key for key in state.response_ms if key[1] not in inside]
-    if not limits or not beside_them:
-        return state
-    full = np.any([state.limits[limit.name] >= 1.0 for limit in limits], axis=0)
-    loads = np.flatnonzero(full.any(axis=0))
-    through = _let_through(at_rates, state, limits, loads)
+    through = state
+    if limits:
+        full = np.any([state.limits[limit.name] >= 1.0 for limit in limits], axis=0)
+        loads = np.flatnonzero(full.any(axis=0))
+        through = state.with_loads(loads, at_rates(_past_limits(at_rates, state.at_loads(loads), limits)))
+        inside = {system.streams[number] for limit in limits for number in limit.members}
+        state = _meeting(state, through, full, [key for key in state.response_ms if key[1] not in inside])
+    loads = np.flatnonzero(np.any(through.busy > through.available, axis=0))
+    if len(loads):
+        over = through.at_loads(loads)
+        done = at_rates(_past_engines(system, over))
+        busy = np.minimum(over.busy, over.available)
+        done = replace(done, busy=busy, machine_busy=system.machine_busy(done.scenario, busy))
+        through = through.with_loads(loads, done)
+    return state if through is state else replace(state, through=through)
 
-    def beside(found: Array, answered: Array) -> Array:
-        every = found.copy()
-        every[:, loads] = np.where(full[:, loads], answered, found[:, loads])
-        return every
 
-    def of_each(found: ByClass, answered: ByClass) -> dict[tuple[str, str], Array]:
-        return {key: beside(one, answered[key]) if key in beside_them else one for key, one in found.items()}
+def _meeting(state: State, through: State, full: NDArray[np.bool_], keys: Sequence[tuple[str, str]]) -> State:
+    """The state where some responses are those of another one, where limits are full."""
+
+    def of_each(found: ByClass, there: ByClass) -> dict[tuple[str, str], Array]:
+        return {key: np.where(full, there[key], one) if key in keys else one for key, one in found.items()}
 
     waiting = {
-        key: {name: beside(one, through.waiting_ms[key][name]) for name, one in waits.items()}
+        key: {name: np.where(full, through.waiting_ms[key][name], one) for name, one in waits.items()}
         for key, waits in state.waiting_ms.items()
-        if key in beside_them
+        if key in keys
     }
     return replace(
         state,
@@ -62,23 +68,59 @@ def beside_full_limits(at_rates: AtRates, system: System, state: State) -> State
     )
 
 
-def _let_through(at_rates: AtRates, state: State, limits: Sequence[Limit], loads: NDArray[np.intp]) -> State:
-    """The state at some of its loads where members of limits come as often as these let them through."""
-    asked = replace(state.scenario.at_loads(loads), users=None)
-    full = [state.limits[limit.name][:, loads] >= 1.0 for limit in limits]
-    shape = (*full[0].shape, asked.rates.shape[2])
-    low, high = ([np.where(one, bound, 1.0) for one in full] for bound in (0.0, 1.0))
+def _past_limits(at_rates: AtRates, state: State, limits: Sequence[Limit]) -> Scenario:
+    """The scenario where members of limits come as often as these let them through."""
+    asked = replace(state.scenario, users=None)
 
-    def at(parts: Sequence[Array]) -> State:
-        rates = np.broadcast_to(asked.rates, shape).copy()
+    def coming(parts: Sequence[Array]) -> Scenario:
+        rates = np.broadcast_to(asked.rates, (*state.busy.shape, asked.rates.shape[2])).copy()
         for limit, part in zip(limits, parts, strict=True):
             rates[:, :, list(limit.members)] *= part[:, :, None]
-        return at_rates(replace(asked, rates=rates))
+        return replace(asked, rates=rates)
 
-    for _ in range(TURNS):
-        middle = [(few + many) / 2.0 for few, many in zip(low, high, strict=True)]
-        found = at(middle)
-        fits = [found.limits[limit.name] < 1.0 for limit in limits]
-        low = [np.where(one, mid, few) for one, mid, few in zip(fits, middle, low, strict=True)]
-        high = [np.where(one, many, mid) for one, mid, many in zip(fits, middle, high, strict=True)]
-    return at(low)
+    taken = [state.limits[limit.name] for limit in limits]
+    high = [np.ones(one.shape) for one in taken]
+    low = [np.where(one >= 1.0, 0.0, 1.0) for one in taken]
+    parts = high
+    for turn in range(TURNS):
+        # What is held for a time of its own is taken in proportion to the rate; else the part is halved.
+        near = (1.0 + FILLED) / 2.0
+        parts = [
+            np.where((few < guess) & (guess < many) & (turn % 2 == 0), guess, (few + many) / 2.0)
+            for few, many, guess in zip(
+                low, high, (p * near / t for p, t in zip(parts, taken, strict=True)), strict=True
+            )
+        ]
+        found = at_rates(coming(parts))
+        taken = [np.maximum(found.limits[limit.name], 1e-12) for limit in limits]
+        low = [np.where(one < 1.0, part, few) for one, part, few in zip(taken, parts, low, strict=True)]
+        high = [np.where(one < 1.0, many, part) for one, part, many in zip(taken, parts, high, strict=True)]
+        if all(
+            np.all((few == 1.0) | ((few == part) & (one >= FILLED)))
+            for few, part, one in zip(low, parts, taken, strict=True)
+        ):
+            break
+    return coming(low)
+
+
+def _past_engines(system: System, state: State) -> Scenario:
+    """The scenario with as much work as full engines do: the most important first, all alike in draws without
+    priorities and within a level."""
+    asked, over = replace(state.scenario, users=None), state.busy > state.available
+    levels = sorted({law.level for law in system.laws.values()})
+    ranked = (system.priorities | system.in_line)[:, None]
+    of_streams = [levels.index(level) for level in system.levels_of_streams]
+
+    def done(depth: Array) -> Scenario:
+        """The scenario with so much of its work, where 1 is all of it, (draws, loads)."""
+        parts = [np.where(ranked, np.clip(depth * len(levels) - i, 0.0, 1.0), depth) for i in range(len(levels))]
+        known = {name: parts[levels.index(law.level)] for name, law in system.laws.items()}
+        extra = {name: value * known.get(name, 1.0) for name, value in asked.extra.items()}
+        rates = asked.rates * np.stack([parts[i] for i in of_streams], axis=2)
+        return replace(asked, rates=rates, extra=extra)
+
+    def beyond(depth: Array) -> Array:
+        """Engines beyond those there are; where these are not full, all of the work is done."""
+        return np.where(over, system.usage(done(depth)).busy - state.available, depth - 1.0)
+
+    return done(crossing(beyond, over.shape))

@@ -52,9 +52,9 @@ def msu(ready: System, state: State, form: str) -> Array | None:
     if each is None:
         return None
     if form == "msu":
-        return each * state.served
+        return each * state.used.busy
     if form == "machine_msu":
-        return each * (state.served + state.scenario.others)
+        return each * (state.used.busy + state.scenario.others)
     profile, asked = ready.entry.get("profile"), state.scenario
     if profile is None or not asked.recorded:
         return None

@@ -340,8 +340,9 @@ class Scenario:
 class State:
     """What the ensemble does at a scenario; arrays are (draws, loads). Without responses nothing is said of limits.
 
-    ``usage``, ``busy``, ``ziip_busy``, ``machine_busy`` and ``limits`` are what the work asks for, also beyond what
-    there is; ``taken`` is the part of the engines that is taken by work no less important than a class; ``eased``
+    ``usage``, ``busy``, ``ziip_busy``, ``machine_busy`` and ``limits`` are what all that comes asks for, also beyond
+    what there is; ``through`` is the state of what gets through, None where all does; ``taken`` is the part of the
+    engines that is taken by work no less important than a class; ``eased``
     the part of a class's waits for engines that is left where it waits to be let in. Rates of users in ``scenario``
     are those they make.
     """
@@ -359,19 +360,60 @@ class State:
     limits: Mapping[str, Array] = field(default_factory=dict)
     eased: Mapping[tuple[str, str], Array] = field(default_factory=dict)
     taken: Mapping[tuple[str, str], Array] = field(default_factory=dict)
+    through: State | None = None
 
     @property
-    def served(self) -> Array:
-        """Engines the LPAR really uses: what its work asks for, as far as there is that much to get."""
-        return np.minimum(self.busy, self.available)
+    def used(self) -> State:
+        """The state of what gets through: what is really used."""
+        return self.through or self
+
+    @property
+    def filled(self) -> State:
+        """The state with what is asked of what is full, and what is used of everything else."""
+        if self.through is None:
+            return self
+        used, full = self.through, self.through.busy >= self.available
+        asked, shared = self.machine_busy, used.machine_busy
+        return replace(
+            self,
+            usage={name: np.where(full, self.usage[name], one) for name, one in used.usage.items()},
+            busy=np.where(full, self.busy, used.busy),
+            machine_busy=None if asked is None or shared is None else np.where(full, asked, shared),
+            ziip_busy=used.ziip_busy,
+            limits={name: np.where(one >= 1.0, one, used.limits[name]) for name, one in self.limits.items()},
+        )
 
     def at_load(self, i: int) -> State:
         """The state at one of the loads, as arrays of that load alone."""
+        return self.at_loads([i])
 
-        def one(value: Any) -> Any:
+    def at_loads(self, chosen: Sequence[int] | NDArray[np.intp]) -> State:
+        """The state at some of its loads."""
+
+        def some(value: Any) -> Any:
             if isinstance(value, Mapping):
-                return {key: one(item) for key, item in value.items()}
-            return value[:, i : i + 1] if isinstance(value, np.ndarray) else value
+                return {key: some(item) for key, item in value.items()}
+            if isinstance(value, State):
+                return value.at_loads(chosen)
+            return value[:, chosen] if isinstance(value, np.ndarray) else value
 
-        parts = {field.name: one(getattr(self, field.name)) for field in fields(self) if field.name != "scenario"}
-        return State(scenario=self.scenario.at_loads([i]), **parts)
+        parts = {field.name: some(getattr(self, field.name)) for field in fields(self) if field.name != "scenario"}
+        return State(scenario=self.scenario.at_loads(chosen), **parts)
+
+    def with_loads(self, loads: NDArray[np.intp], there: State) -> State:
+        """The state that at some of its loads is another one, which has these alone."""
+        if len(loads) == self.busy.shape[1]:
+            return there
+
+        def both(value: Any, other: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {key: both(item, other[key]) for key, item in value.items()}
+            if not isinstance(value, np.ndarray):
+                return value
+            found = value.copy()
+            found[:, loads] = other
+            return found
+
+        parts = {field.name: both(getattr(self, field.name), getattr(there, field.name)) for field in fields(self)[1:]}
+        rates = np.broadcast_to(self.scenario.rates, (*self.busy.shape, self.scenario.rates.shape[2]))
+        return State(scenario=replace(self.scenario, rates=both(rates, there.scenario.rates)), **parts)

@@ -111,7 +111,7 @@ def _tried(ready: System, scenario: Scenario, busy_pct: float, response_ms: floa
 
 def _parts_of_targets(ready: System, state: State, busy_pct: float, response_ms: float | None) -> tuple[str, Array]:
     """The fullest resource by name, and (2, draws) it and the longest response as parts of their targets; 0 without."""
-    used = {name: found[:, 0] for name, found in resources(ready, state).items()}
+    used = {name: found[:, 0] for name, found in resources(ready, state.filled).items()}
     longest = np.zeros(ready.draws) if response_ms is None else _worst(state)[:, 0] / response_ms
     fullest = 100.0 * np.max(list(used.values()), axis=0) / busy_pct
     return max(used, key=lambda name: float(used[name][0])), np.stack([fullest, longest])
@@ -179,7 +179,7 @@ def _size_row(ready: System, state: State, engines: int, fullest: str, parts: Ar
     probability = float(np.mean(parts[:, 1:].max(axis=0) <= 1.0))
     return {
         "engines": engines,
-        "cpu_busy_pct": Estimate.of(100.0 * state.busy[:, 0] / engines).to_dict(),
+        "cpu_busy_pct": Estimate.of(100.0 * state.filled.busy[:, 0] / engines).to_dict(),
         "response_ms": None if response is None else response.to_dict(),
         "probability": probability,
         "meets": probability >= 0.5,
@@ -263,7 +263,7 @@ def _reached(ready: System, scenario: Scenario, busy_pct: float, target_ms: floa
 
     def share_of_target(factors: Array) -> dict[str, Array]:
         """What each resource uses of its target at rates times ``factors``; both (draws, factors)."""
-        # What full limits let through to others changes neither use nor the longest response: members have none then.
+        # What gets through full limits changes neither what is asked for nor the longest response, which has no end.
         state = ready.at_rates(grown(factors))
         used = {name: 100.0 * used / busy_pct for name, used in resources(ready, state).items()}
         if target_ms is not None:

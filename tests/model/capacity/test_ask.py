@@ -83,9 +83,13 @@ def test_saturation_is_said_and_leaves_no_response(bundle):
     answer = predict(bundle, "shop", {"etr_tps": 9000})
     asked = answer["bottleneck"]["utilization_pct"]
     assert value(answer, "cpu_busy_pct")["value"] == 100 < asked
-    assert value(answer, "total_work_cpu_pct")["value"] > 100 * 8  # engines
+    assert value(answer, "total_work_cpu_pct")["value"] == pytest.approx(100 * 8)  # engines
+    groups = [
+        station["utilization_pct"] for station in answer["bottleneck"]["stations"] if "of which" in station["resource"]
+    ]
+    assert 100 < sum(groups) <= asked
     [note] = [note for note in answer["notes"] if f"asks for {asked:.4g} %" in note]
-    assert "CPU of groups, times per transaction and the bottleneck what is asked for" in note
+    assert "times per transaction are those of all of it" in note
     assert answer["extrapolated"]
     assert "total_shop_response_ms" not in {o["metric"] for o in answer["outputs"]}
     assert any("saturated" in note for note in answer["notes"])
