@@ -80,7 +80,9 @@ def as_text(result: SimulationResult) -> str:
         if rows:
             lines += ["", *_table(heading, rows)]
     if result.limits:
-        named = ", ".join(f"{x.name} {x.utilisation:.1%} (at most {x.rate_per_s:.4g} per s)" for x in result.limits[:5])
+        first = result.limits[:5]
+        most = [f"at most {x.rate_per_s:.4g} per s" if np.isfinite(x.rate_per_s) else "no limit" for x in first]
+        named = ", ".join(f"{x.name} {x.utilisation:.1%} ({rate})" for x, rate in zip(first, most, strict=True))
         lines += ["", f"Limits, first to bind first: {named}"]
     return "\n".join(lines) + "\n"
 

@@ -13,7 +13,7 @@ from model.network.simulator.program import Program
 from model.network.simulator.result import ClassResult, Part, Polarity, ResourceResult, StationResult
 from model.network.simulator.state import views
 from model.network.simulator.statistics import Estimate, bucket_edges, mean, percentile, ratio
-from model.network.solvers.reduction import reduce, unwaited_holding
+from model.network.solvers.reduction import reduce, share_with_overflow, unwaited_holding
 from model.network.solvers.solution import Limit
 from model.network.solvers.solution import limits as ranked
 
@@ -252,8 +252,10 @@ def limits(
     using = groups.visit[..., L.V_USING].sum(axis=(0, 1)) / seconds
     queueing = [k for k, s in enumerate(network.stations) if s.scheduling != "delay"]
     names = [(network.stations[k].name, network.stations[k].component or "station") for k in queueing]
-    shares = [_share_of_limit(groups, k, by_station[network.stations[k].name]) for k in queueing]
-    needed = list(shares)
+    of_all = np.zeros(len(network.stations))
+    of_all[queueing] = [_share_of_limit(groups, k, by_station[network.stations[k].name]) for k in queueing]
+    shares = list(of_all[queueing])
+    needed = [share_with_overflow(net, of_all, k) for k in queueing]
     done = throughput(groups)
     held = unwaited_holding(net, done, using)
     for rho, resource in enumerate(network.resources):

@@ -26,7 +26,7 @@ from model.network.solvers.known_errors import known_error, said
 from model.network.solvers.layers import layered
 from model.network.solvers.overload import most_work, overloaded_by_arrivals, without_starved
 from model.network.solvers.passive.parts import limited_parts
-from model.network.solvers.reduction import Reduced, reduce, unwaited_holding
+from model.network.solvers.reduction import Reduced, reduce, share_with_overflow, unwaited_holding
 from model.network.solvers.solution import Floats, Limit, Solution, limits
 
 AT_ONCE = 0.05
@@ -416,7 +416,10 @@ def _limits(net: Reduced, figures: Figures, held: Floats) -> tuple[Limit, ...]:
     names += [(r.name, r.kind or "resource") for r in network.resources]
     names += [(cec.name, "machine") for cec in network.cecs]
     units = [r.capacity * r.instances for r in network.resources]
-    of_stations = [_share_of_limit(net, figures, k) for k, _ in stations]
+    of_all = [
+        0.0 if s.scheduling == "delay" else _share_of_limit(net, figures, k) for k, s in enumerate(network.stations)
+    ]
+    of_stations = [of_all[k] for k, _ in stations]
     of_machines = [
         sum(
             min(float(figures.busy[:, k].sum()), float(s.servers))
@@ -428,7 +431,8 @@ def _limits(net: Reduced, figures: Figures, held: Floats) -> tuple[Limit, ...]:
     ]
     shares = [*of_stations, *(held.sum(axis=0) / units), *of_machines]
     unwaited = unwaited_holding(net, throughput, throughput @ figures.using) / units
-    return limits(names, shares, [*of_stations, *unwaited, *of_machines], float(throughput.sum()))
+    needed = [share_with_overflow(net, of_all, k) for k, _ in stations]
+    return limits(names, shares, [*needed, *unwaited, *of_machines], float(throughput.sum()))
 
 
 def _share_of_limit(net: Reduced, figures: Figures, k: int) -> float:

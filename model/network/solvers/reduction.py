@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -349,6 +350,25 @@ def unwaited_holding(net: Reduced, throughput: Floats, using: Floats) -> Floats:
     work = throughput @ net.demand
     inside = np.tensordot(throughput, net.inside * net.largest[:, None] + net.ample, axes=1)
     return np.asarray(inside @ np.divide(using, work, out=np.zeros_like(using), where=work > 0))
+
+
+def share_with_overflow(net: Reduced, share: Sequence[float] | Floats, k: int) -> float:
+    """Part used of what a station can do together with those that overflow onto it and are fuller; nothing of one that
+    overflows, whose work goes on elsewhere when it is full.
+
+    Args:
+        share: (stations,) part used of what each can do.
+    """
+    if net.network.stations[k].overflow is not None:
+        return 0.0
+    most = [float(work[-1]) for work, _ in net.curves]
+    used, can = share[k] * most[k], most[k]
+    name = net.network.station_names[k]
+    feeding = [i for i, s in enumerate(net.network.stations) if s.overflow is not None and s.overflow.to == name]
+    for i in sorted(feeding, key=lambda i: -share[i]):
+        if share[i] > used / can:
+            used, can = used + share[i] * most[i], can + most[i]
+    return used / can
 
 
 def holding_variation(net: Reduced, rho: int, residence: Floats) -> Floats:

@@ -81,7 +81,8 @@ def as_text(solution: Solution) -> str:
                 parts.append([name, resource, held, "", _time(solution.wait_s[r, rho]), _number(queue)])
     bounds = [["limit", "kind", "used", "at most"]]
     for x in solution.limits:
-        bounds.append([x.name, x.kind, f"{100 * x.utilisation:.1f} %", f"{_number(x.rate_per_s)}/s"])
+        most = f"{_number(x.rate_per_s)}/s" if math.isfinite(x.rate_per_s) else "no limit"
+        bounds.append([x.name, x.kind, f"{100 * x.utilisation:.1f} %", most])
     text = [head, "", _table(rows), "", _table(parts), "", _table(bounds)]
     if solution.saturated:
         text += ["", f"saturated: {', '.join(solution.saturated)}"]

@@ -145,3 +145,15 @@ def test_overflow_counts_visits_that_went_over() -> None:
     result = simulate(network, seed=1, horizon=40_000)
     assert result.stations["ziip"].overflow_per_s == pytest.approx(result.stations["cp"].visits_per_s.value)
     assert result.stations["ziip"].overflow_per_s == pytest.approx(0.5, rel=0.05)  # Erlang: half of one a second
+
+
+def test_what_overflows_is_limited_by_both_stations() -> None:
+    """The pool alone could do 2 a second; both together do 4, of 1.5 s each on six engines."""
+    ziip = Station(name="ziip", servers=2, scheduling="ps", overflow=Overflow(to="cp"))
+    route = (Visit(station="ziip", service=Exp(1.0)), Visit(station="cp", service=Exp(0.5)))
+    work = TransactionClass(name="work", route=route, arrivals=Arrivals.poisson(1.8))
+    network = Network(name="over", stations=(ziip, Station(name="cp", servers=4, scheduling="ps")), classes=(work,))
+    for limits, rel in ((solve(network).limits, 1e-9), (simulate(network, seed=1, horizon=10_000).limits, 0.03)):
+        assert [limit.name for limit in limits] == ["cp", "ziip"]
+        assert limits[0].rate_per_s == pytest.approx(6 / 1.5, rel=rel)
+        assert limits[1].rate_per_s == np.inf
