@@ -18,8 +18,8 @@ from model.network.solvers.arrays import (
     WEIGHTED,
     Classes,
     Floats,
+    Importance,
     Ints,
-    Returns,
     Stations,
     Visits,
 )
@@ -86,8 +86,7 @@ def amva(
     slowed: ArrayLike | None = None,
     hindered: ArrayLike | None = None,
     in_a_row: ArrayLike | None = None,
-    returns: Returns | None = None,
-    most_above: ArrayLike | None = None,
+    importance: Importance | None = None,
     load_dependent: Mapping[int, ArrayLike] | None = None,
     passes: int = OUTER_PASSES,
     tolerance: float = 1e-6,
@@ -110,8 +109,7 @@ def amva(
         slowed: (stations, classes) how much of what busy servers slow each other down falls on a visit; default 1.
         hindered: (stations, classes) how much of what a mean queue delays a visit does; less inside limits, default 1.
         in_a_row: (stations, classes) visits in order that follow one another with nothing in between; default 1.
-        returns: to stations that serve by importance; default none.
-        most_above: (stations, classes) more important customers that can be there at a time; default any number.
+        importance: how transactions meet more important work; default never straight after a visit, and any number.
         load_dependent: station index -> capacity with 1, 2, ... customers, in multiples of one server, the last beyond.
         passes: 1 is Bard-Schweitzer, 3 the Linearizer.
     """
@@ -132,14 +130,17 @@ def amva(
     burden = np.ones_like(d) if slowed is None else np.asarray(slowed, dtype=float).T.copy()
     left = np.ones_like(d) if hindered is None else np.asarray(hindered, dtype=float).T.copy()
     rows = np.ones_like(d) if in_a_row is None else np.asarray(in_a_row, dtype=float).T.copy()
-    back = Returns.none(*d.shape) if returns is None else returns
-    above = np.full_like(d, np.inf) if most_above is None else np.asarray(most_above, dtype=float).T.copy()
-    visits = Visits(
-        d, np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one)), variation, burden, left, rows, back, above
-    )
+    visits = Visits(d, np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one)), variation, burden, left, rows)
     solution = Solution(np.zeros_like(d), np.zeros_like(d), np.zeros(len(n)))
     iterations, converged = linearizer(
-        n, known, visits, Stations(np.where(m < 0, DELAY, codes), capacity, levels), passes, tolerance, solution
+        n,
+        known,
+        visits,
+        Importance.none(*d.shape) if importance is None else importance,
+        Stations(np.where(m < 0, DELAY, codes), capacity, levels),
+        passes,
+        tolerance,
+        solution,
     )
     queue, residence, throughput = solution
     utilisation = d.T * throughput / np.where(m < 0, 1.0, capacity[np.arange(len(m)), levels - 1])[:, None]

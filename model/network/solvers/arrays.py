@@ -71,8 +71,6 @@ class Visits(NamedTuple):
     other down falls on a visit in order, relative to all work there. ``hindered`` is how much of what
     those at a station on average would delay a visit does delay it: less than one where a limit lets only few be there.
     ``in_a_row`` is how many visits in order follow one another with nothing in between.
-    Where stations serve by importance, ``returns`` are followed, and ``most_above`` is how many more important
-    customers there can be at a time, infinite where nothing limits them.
     """
 
     demands: Floats
@@ -81,8 +79,19 @@ class Visits(NamedTuple):
     slowed: Floats
     hindered: Floats
     in_a_row: Floats
+
+
+class Importance(NamedTuple):
+    """What is known of visits to stations that serve by importance: how transactions return there, and ``most_above``
+    (classes, stations), how many more important customers there can be at a time, infinite where nothing limits them.
+    """
+
     returns: Returns
     most_above: Floats
+
+    @classmethod
+    def none(cls, classes: int, stations: int) -> Importance:
+        return cls(Returns.none(classes, stations), np.full((classes, stations), np.inf))
 
 
 class Stations(NamedTuple):

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from model.network.kernel_cache import kernel
-from model.network.solvers.arrays import FCFS, WEIGHTED, Classes, Floats, Stations, Visits
+from model.network.solvers.arrays import FCFS, WEIGHTED, Classes, Floats, Importance, Stations, Visits
 
 MOST_USERS = 100
 """Of more important classes; more are taken for so many, who are nearly a stream."""
@@ -40,10 +40,10 @@ def users_above(r: int, k: int, users: Floats, classes: Classes, visits: Visits)
 
 
 @kernel()
-def away(r: int, k: int, queue: Floats, throughput: Floats, users: Floats, visits: Visits) -> float:
-    """Seconds from leaving station k until a user of class r is back."""
-    passed = throughput[r] * visits.demands[r, k] / visits.service[r, k]
-    return max(users[r] - queue[r, k], 0.0) / passed if passed > 0.0 else np.inf
+def away(users: float, there: float, passed: float) -> float:
+    """Seconds from leaving a station until a user is back, of so many of whom ``there`` are at it and ``passed`` pass
+    it in a second."""
+    return max(users - there, 0.0) / passed if passed > 0.0 else np.inf
 
 
 @kernel(error_model="numpy")
@@ -96,6 +96,7 @@ def drained_for(
     users: Floats,
     classes: Classes,
     visits: Visits,
+    importance: Importance,
 ) -> float:
     """:func:`drained` for class r at station k, the mean of its visits: of those that are soon back, by how long they
     were away, and of a transaction's first, which users make after the rest of their cycle.
@@ -104,14 +105,14 @@ def drained_for(
     visit as time since nothing more important was there.
     """
     many = int(users_above(r, k, users, classes, visits))
-    share, entries = visits.returns.share[r, k], visits.demands[r, k] / visits.service[r, k] / visits.in_a_row[r, k]
+    share, entries = importance.returns.share[r, k], visits.demands[r, k] / visits.service[r, k] / visits.in_a_row[r, k]
     since, out = np.inf, 0.0
     if classes.rates[r] < 0.0:
-        since = away(r, k, queue, throughput, users, visits) * visits.in_a_row[r, k]
+        since = away(users[r], queue[r, k], throughput[r] * entries)
     if share > 0.0 and throughput[r] > 0.0:
         soon = 0.0
         for j in range(queue.shape[1]):
-            soon += visits.returns.between[r, k, j] * queue[r, j]
+            soon += importance.returns.between[r, k, j] * queue[r, j]
         soon /= throughput[r] * entries * share
         since = max(since - share * soon, 0.0) / (1.0 - share)
         out = share * drained(many, left, (soon + own_s) / served_s)

@@ -13,18 +13,20 @@ import numpy as np
 from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import (
     DELAY,
+    HEAD_OF_LINE,
     PREEMPTIVE,
     PRIORITY_SHARING,
     SHARING,
     WEIGHTED,
     Classes,
     Floats,
+    Importance,
     Stations,
     Visits,
 )
 from model.network.solvers.interference import too_much
 from model.network.solvers.preemption import preempted
-from model.network.solvers.residence import residence
+from model.network.solvers.residence import left_by_more_important, residence
 from model.network.solvers.servers import Servers, feed, mean_found, one_less, servers_of
 from model.network.solvers.weighted import shared_by_weight
 
@@ -49,6 +51,7 @@ def _settle(
     n: Floats,
     classes: Classes,
     visits: Visits,
+    importance: Importance,
     stations: Stations,
     delta: Floats,
     servers: Servers,
@@ -144,12 +147,18 @@ def _settle(
                         )
                     elif discipline[k] == PREEMPTIVE or discipline[k] == PRIORITY_SHARING:
                         stay[r, k], log_level[r, k] = preempted(
-                            r, k, found, queue, throughput, n, slopes[k], before, classes, visits, stations
+                            r, k, found, queue, throughput, n, slopes[k], before, classes, visits, importance, stations
                         )
                     else:
+                        left, faster = 1.0, 1.0
+                        if discipline[k] == HEAD_OF_LINE:
+                            left, faster = left_by_more_important(
+                                r, k, queue, throughput, n, classes, visits, importance, stations
+                            )
                         stay[r, k] = residence(
-                            r, k, found, queue, throughput, phi[k], busy[k], served[k], n, classes, visits, stations
-                        )
+                            r, k, found, queue, throughput, phi[k], busy[k], served[k], left, faster,
+                            n, classes, visits, stations,
+                        )  # fmt: skip
                     largest = max(largest, min(abs(log_level[r, k] - before), 1.0) * 1e-2)
                     alone = work[r, k] / capacity[k, 0]
                     stay[r, k] = alone * (1.0 + crowded[r, k]) + (stay[r, k] - alone) * hindered[r, k]
@@ -217,6 +226,7 @@ def linearizer(
     populations: Floats,
     classes: Classes,
     visits: Visits,
+    importance: Importance,
     stations: Stations,
     passes: int,
     tolerance: float,
@@ -237,7 +247,7 @@ def linearizer(
         # Only the last pass is an answer.
         last = outer == passes - 1
         wanted = tolerance if last else max(tolerance, FEWER_TOLERANCE)
-        steps, settled = _settle(populations, classes, visits, stations, delta, servers, wanted, solution)
+        steps, settled = _settle(populations, classes, visits, importance, stations, delta, servers, wanted, solution)
         iterations += steps
         if last or not settled:
             break
@@ -249,9 +259,8 @@ def linearizer(
             fewer.queue[:] = solution.queue
             fewer.queue[r] *= less[r] / populations[r]
             fewer.throughput[:] = solution.throughput
-            steps, _ = _settle(
-                less, classes, visits, stations, delta, one_less(servers), max(tolerance, FEWER_TOLERANCE), fewer
-            )
+            wanted = max(tolerance, FEWER_TOLERANCE)
+            steps, _ = _settle(less, classes, visits, importance, stations, delta, one_less(servers), wanted, fewer)
             iterations += steps
             for s in range(n_classes):
                 before, after = 0.0, 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from model.network.kernel_cache import kernel
-from model.network.solvers.arrays import PRIORITY_SHARING, Classes, Floats, Stations, Visits
+from model.network.solvers.arrays import PRIORITY_SHARING, Classes, Floats, Importance, Stations, Visits
 from model.network.solvers.interference import away, drained_for
 from model.network.solvers.servers import mean_found
 
@@ -30,6 +30,7 @@ def preempted(
     log_x: float,
     classes: Classes,
     visits: Visits,
+    importance: Importance,
     stations: Stations,
 ) -> tuple[float, float]:
     """(residence, log_x) of one passage of class r through station k.
@@ -44,8 +45,8 @@ def preempted(
     last, own = capacity[levels - 1], service[r, k]
     equals_as_own = stations.discipline[k] == PRIORITY_SHARING
     above = _load_above(r, k, throughput, last, classes, visits)
-    if levels > 1 and above > 0.0 and visits.most_above[r, k] <= last:
-        return _beside_few(r, k, found, throughput, users, above, slope, log_x, classes, visits, stations)
+    if levels > 1 and above > 0.0 and importance.most_above[r, k] <= last:
+        return _beside_few(r, k, found, throughput, users, above, slope, log_x, classes, visits, importance, stations)
     left = max(1.0 - above, LEAST_LEFT)
     ahead, load, begun, varied, begun_above = 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
@@ -75,8 +76,10 @@ def preempted(
     if above > 0.0:
         # Who comes back at once finds nothing more important.
         one = begun_above / above / last
-        faster = drained_for(r, k, one, left, 0.0, queue, throughput, users, classes, visits) / visits.in_a_row[r, k]
-    absent = away(r, k, queue, throughput, users, visits) if classes.rates[r] < 0.0 else np.inf
+        faster = drained_for(r, k, one, left, 0.0, queue, throughput, users, classes, visits, importance)
+        faster /= visits.in_a_row[r, k]
+    passed = throughput[r] * visits.demands[r, k] / own
+    absent = away(users[r], queue[r, k], passed) if classes.rates[r] < 0.0 else np.inf
     waited = busy * varied / load
     for s in range(len(found)):
         if priority[s] < priority[r] or visits.demands[s, k] <= 0.0:
@@ -107,6 +110,7 @@ def _beside_few(
     log_x: float,
     classes: Classes,
     visits: Visits,
+    importance: Importance,
     stations: Stations,
 ) -> tuple[float, float]:
     """(residence, log_x) as of :func:`preempted` beside more important customers of whom there are never more than
@@ -118,7 +122,7 @@ def _beside_few(
     """
     service, priority, own = visits.service, classes.priority, visits.service[r, k]
     last = stations.capacity[k, stations.levels[k] - 1]
-    many, taken = visits.most_above[r, k], above * last
+    many, taken = importance.most_above[r, k], above * last
     free = max(last - taken, LEAST_LEFT * last)
     levels = int(np.ceil(free))
     capacity = np.minimum(np.arange(1.0, levels + 1.0), free)

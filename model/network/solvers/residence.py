@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from model.network.kernel_cache import kernel
-from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, Classes, Floats, Stations, Visits
+from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, Classes, Floats, Importance, Stations, Visits
 from model.network.solvers.interference import away, drained_for, still_there
 from model.network.solvers.preemption import LEAST_LEFT
 from model.network.solvers.servers import found_part
@@ -34,6 +34,8 @@ def residence(
     phi: float,
     busy: float,
     served: float,
+    left: float,
+    faster: float,
     users: Floats,
     classes: Classes,
     visits: Visits,
@@ -43,20 +45,18 @@ def residence(
     waited for, and those who go first.
 
     ``found`` (classes,) are the customers that an arrival finds, ``queue`` (classes, stations) those there on average;
-    ``phi``, ``busy`` and ``served`` come from :func:`model.network.solvers.servers.mean_found`.
+    ``phi``, ``busy`` and ``served`` come from :func:`model.network.solvers.servers.mean_found`, ``left`` and ``faster``
+    from :func:`left_by_more_important`, or are 1 where nobody is.
     """
     code = stations.discipline[k]
     c = stations.capacity[k, stations.levels[k] - 1]
     times = visits.demands[r, k] / visits.service[r, k]
     service, priority = visits.service, classes.priority
-    load, above, begun_above, present, work, rate, others = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    load, present, work, rate, others = 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
         if visits.demands[s, k] <= 0.0:
             continue
         done = throughput[s] * visits.demands[s, k]
-        if code == HEAD_OF_LINE and priority[s] > priority[r]:
-            above += done / c
-            begun_above += done / c * service[s, k]
         load += found_part(done / c, found[s], queue[s, k])
         if classes.rates[s] < 0.0:
             others += done / c * ((users[s] - 1.0) / users[s] if s == r else 1.0)
@@ -72,13 +72,8 @@ def residence(
     light = (1.0 - load) * (c - 1.0) * (np.sqrt(4.0 + 5.0 * c) - 2.0) / (16.0 * load * c)
     varied = 1.0 - min(max(light, 0.0), (c - 1.0) / (c + 1.0))
     is_user = classes.rates[r] < 0.0 and throughput[r] > 0.0
-    absent = away(r, k, queue, throughput, users, visits) if is_user else 0.0
+    absent = away(users[r], queue[r, k], throughput[r] * times) if is_user else 0.0
     cycle = users[r] / throughput[r] / times if is_user else 0.0
-    left = max(1.0 - above, LEAST_LEFT)
-    faster = 1.0
-    if above > 0.0:
-        one = begun_above / above / c
-        faster = drained_for(r, k, one, left, service[r, k], queue, throughput, users, classes, visits)
     begun, begun_even, seen, waiting, ahead, open_work, lower, lower_work = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for s in range(len(found)):
         if visits.demands[s, k] <= 0.0:
@@ -124,6 +119,33 @@ def residence(
     # While it is on its way back, less important work that waits begins, where nothing as important is there.
     begins = lower_work / (1.0 + lower) / (1.0 + ahead)
     return times * _mean_pass(r, k, own, first_pass, behind, begins, c, found, throughput, classes, visits, code)
+
+
+@kernel(error_model="numpy")
+def left_by_more_important(
+    r: int,
+    k: int,
+    queue: Floats,
+    throughput: Floats,
+    users: Floats,
+    classes: Classes,
+    visits: Visits,
+    importance: Importance,
+    stations: Stations,
+) -> tuple[float, float]:
+    """(left, faster): the part of station k that work more important than class r leaves; and the time until such work
+    that it finds has left, over that of a stream of as much work."""
+    c = stations.capacity[k, stations.levels[k] - 1]
+    above, begun = 0.0, 0.0
+    for s in range(len(throughput)):
+        if classes.priority[s] > classes.priority[r]:
+            part = throughput[s] * visits.demands[s, k] / c
+            above += part
+            begun += part * visits.service[s, k]
+    if above <= 0.0:
+        return 1.0, 1.0
+    left, one, own = max(1.0 - above, LEAST_LEFT), begun / above / c, visits.service[r, k]
+    return left, drained_for(r, k, one, left, own, queue, throughput, users, classes, visits, importance)
 
 
 @_kernel

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from model.network.kernel_cache import kernel
 from model.network.solvers.amva import OUTER_PASSES, capacities
-from model.network.solvers.arrays import DELAY, SHARING, Classes, Floats, Returns, Stations, Visits
+from model.network.solvers.arrays import DELAY, SHARING, Classes, Floats, Importance, Returns, Stations, Visits
 from model.network.solvers.linearizer import Solution, linearizer
 
 
@@ -40,6 +40,7 @@ def _points(
     queue, residence = np.empty((n_classes, n_stations)), np.empty((n_classes, n_stations))
     ones, even = np.ones((n_classes, n_stations)), np.ones(n_classes)
     never = Returns(np.zeros((n_classes, n_stations)), np.zeros((n_classes, n_stations, n_stations)))
+    importance = Importance(never, ones)
     for p in range(len(populations)):
         d = demands[p if len(demands) > 1 else 0]
         queue[:] = 0.0
@@ -48,7 +49,8 @@ def _points(
         _, result.converged[p] = linearizer(
             populations[p],
             Classes(rates[p], think, even, even, even),
-            Visits(d, d, ones, ones, ones, ones, never, ones),
+            Visits(d, d, ones, ones, ones, ones),
+            importance,
             places,
             passes,
             tolerance,
