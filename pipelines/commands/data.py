@@ -248,7 +248,7 @@ def judged(home: Home, reporter: Reporter) -> Any:
 
 
 def check(as_json: Json = False) -> None:
-    """Run the data-quality expectations over what was built last and write their report.
+    """Check the quality of what was built last and write a report.
 
     `etalon build --all` builds, and checks, all of history.
     """
