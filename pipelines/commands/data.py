@@ -248,7 +248,7 @@ def judged(home: Home, reporter: Reporter) -> Any:
 
 
 def check(as_json: Json = False) -> None:
-    """Check the quality of what was built last and write a report.
+    """Check the quality of what was built last; write a report.
 
     `etalon build --all` builds, and checks, all of history.
     """
