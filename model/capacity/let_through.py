@@ -100,6 +100,9 @@ def _past_limits(at_rates: AtRates, state: State, limits: Sequence[Limit]) -> Sc
             for few, part, one in zip(low, parts, taken, strict=True)
         ):
             break
+    # The centre may be full where most draws are not: as with responses, the value is what the middle of these has.
+    for one in low:
+        one[0] = np.median(one[min(1, len(one) - 1) :], axis=0)
     return coming(low)
 
 

@@ -107,3 +107,12 @@ def test_loads_beside_full_ones_are_as_alone():
             arrays = (name for name, values in known.items() if isinstance(values, np.ndarray))
             for name in arrays:
                 assert found[name] == pytest.approx(known[name], rel=1e-6), name
+
+
+def test_where_the_centre_alone_fills_a_limit_all_gets_through():
+    lock = limit("lock", "online", 1.0, 2.2, "limit")
+    lock["hold_s"]["draws"] = [1.8e-3] * (len(ENTRY["usage"]["online"]["draws"]["noise"]))
+    asked = scenario(500.0, 100.0)
+    found = used(System({**ENTRY, "limits": [lock]}), asked)
+    assert found["lock"] == pytest.approx(110.0)
+    assert found["cp"] == pytest.approx(used(System(ENTRY), asked)["cp"])
