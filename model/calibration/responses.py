@@ -191,8 +191,6 @@ def _percentile(ratio: Array, share: Array, seen: Seen, name: str) -> dict[str, 
     found = fit(design, ratio, weight, seen.day[usable], *prior)
     off = discrepancy.inside(ratio, design @ found.mean, share, weight, found)
     found = fit(design, ratio, weight, seen.day[usable], *prior, off * float(np.median(ratio)))
-    scatter = 1.0 + off * normals(1, f"{name} p90 scatter")[:, 0]
-    drawn = np.vstack([found.mean, found.drawn(f"{name} p90") * scatter[:, None]])
-    alone, waiting, more = drawn.T
+    alone, waiting, more = np.vstack([found.mean, found.drawn(f"{name} p90")]).T
     law = {"p90": np.maximum(alone, 1.0), "p90_waiting": np.maximum(waiting, 1.0), "p90_bend": waiting - alone - more}
     return {part: {"centre": float(values[0]), "draws": values[1:].tolist()} for part, values in law.items()}
