@@ -40,7 +40,7 @@ FOR_DEVICES = 0.07
 HELD_BACK = 0.09
 # The same for each part of the longest waits by which calibration had to bend those of the queue.
 BENT = 0.07
-# z/OS dispatches by importance: by how much the criterion of another order must be better.
+# z/OS dispatches by importance: by how much the criterion of another order of several importances must be better.
 UNUSUAL = 6.0
 # Where next to nothing waited, waits tell no more of it than where they were this part of the queue's.
 LEAST_WAITED = 0.2
@@ -55,7 +55,8 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay:
     alone = h.machine is None or h.machine.weight >= h.machine.total_weight
     orders = [order for order in Order if alone or order is not Order.IN_LINE]
     views = {order: _explained(h, seen_by(h, streams, ziip, order, stay), name) for order in orders}
-    order = min(orders, key=lambda one: views[one].score + (0.0 if one is Order.IMPORTANCE else UNUSUAL))
+    several = len(np.unique(h.importance[list(streams)])) > 1
+    order = min(orders, key=lambda one: views[one].score + UNUSUAL * (several and one is not Order.IMPORTANCE))
     chosen = views[order]
     lack_of_fit = discrepancy.lack_of_fit(chosen.residuals(c) for c in chosen.seen)
     return {

@@ -365,7 +365,7 @@ def test_uncaptured_time_that_goes_with_the_work_is_part_of_its_stay_on_the_engi
     given = replace(plain, busy_s=busy_s, response_ms=(1e3 * stay * DEMAND_S * stretch + REST_MS) * scatter)
     for law in entry(given)["response"].values():
         assert law["factor"]["centre"] == pytest.approx(stay, abs=0.03)
-        assert np.std(law["drift"]["draws"]) < 1.1 * BEYOND[Order.IMPORTANCE], "waits are as theory has them"
+        assert np.std(law["drift"]["draws"]) < 1.1 * BEYOND[Order.SHARED], "waits are as theory has them"
 
 
 def test_less_important_work_waits_in_proportion_to_the_length_of_more_important_work():
