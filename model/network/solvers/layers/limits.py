@@ -36,6 +36,8 @@ LEAST = 1e-9
 CROWDED = 3
 """Of how many times as many as a limit lets in what gets done is worked out, where those inside wait less than a
 mix."""
+AMPLE = 0.1
+"""Part of those who would be inside that a limit keeps out, below which it is nearly as if it were not there."""
 AWAY = 1e-6
 """Least time that a user is taken to be elsewhere, in parts of its work at a station."""
 
@@ -53,7 +55,8 @@ def wait_at_limits(net: Reduced, state: LayerState, damping: float) -> set[int]:
         if passed is None:
             continue
         wait, held, stay = passed
-        hindered += _less_hindered(asked, state, asked.inside[:, part.rho], stay)
+        cut_off = max(_cut_off(asked, state, limit) for limit in (part, *all_within(part)))
+        hindered += _less_hindered(asked, state, asked.inside[:, part.rho], stay, cut_off)
         for rho in (part.rho, *(limit.rho for limit in all_within(part))):
             state.wait[:, rho] += damping * (wait[:, rho] - state.wait[:, rho])
             state.held[:, rho] = state.throughput * held[:, rho] * net.largest[rho]
@@ -175,15 +178,27 @@ def _elsewhere(net: Reduced, state: LayerState, part: Limited) -> Floats:
     return np.asarray(np.minimum(net.think + state.response(), ENDLESS_S) - spent).clip(0)
 
 
-def _less_hindered(net: Reduced, state: LayerState, inside: Floats, stay: Floats) -> Floats:
+def _cut_off(net: Reduced, state: LayerState, part: Limited) -> float:
+    """Part of those who would be inside that the limit keeps out, if their number had the distribution of that at a
+    queue with this mean: nearly nothing where a limit is ample."""
+    work = state.throughput[:, None] * net.inside[:, part.rho]
+    there = float((work * (1 + _delay(state.unlimited, net.demand))).sum())
+    if not there < ENDLESS_S:
+        return 1.0
+    most, busy = part.most * part.copies, there / (1 + there)
+    return (most + 1) * busy**most * (1 - busy) / (1 - busy ** (most + 1))
+
+
+def _less_hindered(net: Reduced, state: LayerState, inside: Floats, stay: Floats, cut_off: float) -> Floats:
     """(classes, stations) by how much of what those at the stations would delay a visit the limit makes it shorter,
-    below zero; what is done outside the limit is delayed as ever."""
+    below zero; what is done outside the limit is delayed as ever. The less there is of ``cut_off`` below ``AMPLE``, the
+    less of this counts."""
     delay = _delay(state.residence + state.hold, net.demand) / state.hindered
     # Stations that have no steady state stay so.
     waits = (net.demand > 0) & (delay > LEAST) & (delay < ENDLESS_S)
     share = np.divide(inside, net.demand, out=np.zeros_like(inside), where=waits)
     wanted = np.divide(_delay(stay, inside), delay, out=np.zeros_like(inside), where=delay > LEAST)
-    return share * (wanted - 1)
+    return share * (wanted - 1) * min(cut_off / AMPLE, 1.0)
 
 
 def _delay(time: Floats, work: Floats) -> Floats:

@@ -112,3 +112,20 @@ def test_users_above_who_never_leave_leave_nothing():
     answer = solve(replace(beneath_two, classes=(*beneath_two.classes, third)))
     assert answer.exact and answer.response_s[0] == pytest.approx(1.0)
     assert np.all(np.isinf(answer.response_s[1:])) and np.all(answer.throughput_per_s[1:] == 0)
+
+
+def test_ample_limit_changes_nothing() -> None:
+    """Less important work inside a limit that never keeps anybody out takes as long as without it."""
+
+    def answer(limited: bool) -> np.ndarray:
+        cp = Station(name="cp", servers=4, scheduling="priority_ps")
+        inside = (Visit(station="cp", service=Distribution.exponential(0.01)),)
+        route = (Acquire(resource="mxt"), *inside, Release(resource="mxt")) if limited else inside
+        arrivals = Arrivals.poisson(175)
+        high = TransactionClass(name="high", route=inside, priority=2, arrivals=arrivals)
+        low = TransactionClass(name="low", route=route, priority=1, arrivals=arrivals)
+        mxt = (Resource(name="mxt", capacity=100),) if limited else ()
+        network = Network(name="ample", stations=(cp,), classes=(high, low), resources=mxt)
+        return solve(network, "approximate").response_s
+
+    np.testing.assert_allclose(answer(True), answer(False), rtol=0.01)
