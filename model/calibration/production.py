@@ -69,11 +69,11 @@ def entry(history: History) -> dict[str, Any]:
     usage["uncaptured"] = uncaptured(h, captured)
     streams = classes.streams
     ziip = ziip_pool(h, streams, usage)
-    short, too_short = below_service(h, streams)
-    notes += too_short + come_and_gone(h, streams) + engines_changed(h)
+    impossible, short = below_service(h, streams)
+    notes += short + come_and_gone(h, streams) + engines_changed(h)
     unknown = _no_streams(classes)
     notes += [unknown[h.classes[c]] for c in classes.bare if h.classes[c] in unknown]
-    laws = responses(h, [c for c in streams if c not in short], ziip, stay(usage["uncaptured"]), h.system_id)
+    laws = responses(h, [c for c in streams if c not in impossible], ziip, stay(usage["uncaptured"]), h.system_id)
     for name, group in h.devices.items():
         if np.any(group.others_s):
             extra[Limit.beside_key(name)] = group.others(h.seconds).tolist()

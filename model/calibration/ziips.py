@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,7 @@ def _overflow(pool: _Pool, share: Array, day: NDArray[np.int64], name: str) -> d
     centre = int(np.argmax(chance))
     drawn = [found.drawn(f"{name} overflow") for found in fits]
     rows = np.array([drawn[waiting][k] for k, waiting in enumerate(picked)])
+    rows[:, 2] = np.maximum(rows[:, 2], 0.0)
     parts = {
         key: {"centre": float(fits[centre].mean[i]), "draws": rows[:, i].tolist()}
         for i, key in enumerate(("floor", *QUEUE[1:]))
@@ -130,5 +131,15 @@ def _full_with(pool: _Pool, waiting: int, share: Array, day: NDArray[np.int64]) 
         design = np.column_stack([np.ones_like(full), slope, slope * pool.waited])
         target = share - full + slope * (always + behind * pool.waited)
         found = fit(design, target, pool.work, day, PRIOR, PRIOR_SD)
+        if found.mean[2] < 0.0:
+            found = _unknown_behind(fit(design[:, :2], target, pool.work, day, PRIOR[:2], PRIOR_SD[:2]))
         always, behind = (float(one) for one in found.mean[1:])
     return found
+
+
+def _unknown_behind(found: Fit) -> Fit:
+    """With work behind CPs coming no more in batches than other work, as far as known: records that ask for less than
+    that are off in another way, and do not tell it."""
+    cov = np.diag([0.0, 0.0, PRIOR_SD[2] ** 2])
+    cov[:2, :2] = found.cov
+    return replace(found, mean=np.append(found.mean, 0.0), cov=cov)

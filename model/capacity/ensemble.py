@@ -354,7 +354,9 @@ class System:
         total = service + queued + answered + ziip + ziip_wait
         response = np.where(np.isfinite(total), total, np.inf)
         waiting = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
-        return Times(laws.keys, rate, used, offered, pool, response, service + ziip, waiting)
+        # A response that is shorter than its CPU time by a part of it is of work that runs in parallel.
+        using = np.maximum(service + ziip + np.minimum(laws.rest_ms, 0.0), 0.0)
+        return Times(laws.keys, rate, used, offered, pool, response, using, waiting)
 
     def _deviating(self, scenario: Scenario, times: Times) -> dict[tuple[str, str], Array]:
         """Let responses deviate as they were seen to; their 90th percentiles, by metric and class."""

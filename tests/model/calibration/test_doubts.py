@@ -12,13 +12,24 @@ from model.capacity.ask import predict
 from tests.model.calibration.test_production import FIXED, SECONDS, bundle_of, history
 
 
-def test_a_response_below_cpu_time_is_told_and_not_predicted():
+def test_a_response_that_no_engines_could_give_is_told_and_not_predicted():
     given = history()
-    bundle = bundle_of(replace(given, response_ms=given.response_ms * [1.0, 0.2]))
+    bundle = bundle_of(replace(given, response_ms=given.response_ms * [1.0, 0.02]))
     answer = predict(bundle, "PRDA", {})
     assert answer.output("response_ms", "class=HIGH") is not None
     assert answer.output("response_ms", "class=LOW") is None
-    assert any("LOW: its response" in note and "ms of CPU" in note for note in answer.notes)
+    assert any("LOW: its response" in note and "no response of it is predicted" in note for note in answer.notes)
+
+
+def test_a_response_below_cpu_time_is_that_of_parallel_work_as_it_was_recorded():
+    given = history()
+    parallel = replace(given, response_ms=given.response_ms * [1.0, 0.5])
+    quiet = int(np.argmin(given.busy_s))
+    answer = predict(bundle_of(parallel), "PRDA", {"when": str(given.start_local[quiet])})
+    assert any("LOW: its response" in note and "run in parallel" in note for note in answer.notes)
+    assert answer.output("response_ms", "class=LOW").value == pytest.approx(parallel.response_ms[quiet, 1], rel=0.05)
+    used = next(one for one in answer.times if one["class"] == "LOW")
+    assert used["using_ms"] <= answer.output("response_ms", "class=LOW").value
 
 
 def test_intervals_that_overlap_are_left_out_and_told():
