@@ -14,7 +14,8 @@ from model.capacity.parts import beyond as reach
 Array = NDArray[np.float64]
 
 BINS = 20
-# Least relative deviation of a mean response that is predicted inside the range of the data.
+# Least relative deviation of a mean response that is predicted inside the range of the data. Laws of percentiles add
+# none to it.
 LEAST = 0.002
 # How many histories the deviation held beforehand of waiting beyond what was fitted is worth.
 WORTH = 1.0
@@ -26,7 +27,7 @@ FITTED, PREDICTED, FEWEST = 0.7, 0.95, 20
 STEPS, PLAINLY, FURTHER_OFF = (0.5, 0.8, 0.95, 1.0), 2.5, 10.0
 
 
-def inside(measured: Array, expected: Array, wait: Array, weight: Array, found: Fit) -> float:
+def inside(measured: Array, expected: Array, wait: Array, weight: Array, found: Fit, least: float = LEAST) -> float:
     """Relative deviation of means over like waits beyond what scatter explains.
 
     Args:
@@ -34,6 +35,7 @@ def inside(measured: Array, expected: Array, wait: Array, weight: Array, found: 
         expected: (n,) as fitted.
         wait: (n,) all waiting as fitted, by which intervals are gathered.
         weight: (n,) as in the fit.
+        least: relative deviation that there is always.
     """
     order = np.argsort(np.argsort(wait, kind="stable"), kind="stable")
     index = order * min(BINS, len(order)) // len(order)
@@ -42,7 +44,7 @@ def inside(measured: Array, expected: Array, wait: Array, weight: Array, found: 
     level = np.bincount(index, weights=weight * expected) / total
     variance = found.scale**2 * found.dependence / total
     excess = float(np.mean((off**2 - variance) / np.maximum(level, 1e-12) ** 2))
-    return float(np.hypot(LEAST, np.sqrt(max(excess, 0.0))))
+    return float(np.hypot(least, np.sqrt(max(excess, 0.0))))
 
 
 def beyond(

@@ -190,7 +190,7 @@ def _percentile(ratio: Array, share: Array, seen: Seen, name: str) -> dict[str, 
     design = np.column_stack([1.0 - share**2, share**2, share * (1.0 - share)])
     prior = P90[seen.order]
     found = fit(design, ratio, weight, seen.day[usable], *prior)
-    off = discrepancy.inside(ratio, design @ found.mean, share, weight, found)
+    off = discrepancy.inside(ratio, design @ found.mean, share, weight, found, least=0.0)
     found = fit(design, ratio, weight, seen.day[usable], *prior, off * float(np.median(ratio)))
     alone, waiting, more = np.vstack([found.mean, found.drawn(f"{name} p90")]).T
     law = {"p90": np.maximum(alone, 1.0), "p90_waiting": np.maximum(waiting, 1.0), "p90_bend": waiting - alone - more}
