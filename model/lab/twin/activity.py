@@ -8,7 +8,7 @@ stretch. What a whole interval adds up to (transactions, work) is drawn with the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -285,7 +285,7 @@ class _Running:
                     break
             enough.append(seen)
         visit, total, unit, responses = (np.stack(part) for part in zip(*enough, strict=True))
-        self.lately = Stretch(stretch.seconds, visit, total, unit, stretch.station, responses)
+        self.lately = replace(stretch, visit=visit, total=total, unit=unit, responses=responses)
         return self.lately
 
     def _elapsed(self, ended: np.ndarray, using: np.ndarray, visit: np.ndarray, waited: np.ndarray) -> np.ndarray:
@@ -335,7 +335,8 @@ class _Running:
         """Spinning (K, S), engine time over using (S,), engine time in all (S,), threads by busy core (S,)."""
         cost, density = np.ones(len(self.network.stations)), np.ones(len(self.network.stations))
         for s, station in enumerate(self.network.stations):
-            worked = stretch.visit[:, s, L.V_USING].sum() + stretch.visit[:, s, L.V_SPIN].sum()
+            ended = stretch.visit[:, s, L.V_USING].sum() + stretch.visit[:, s, L.V_SPIN].sum()
+            worked = ended + stretch.under_way_s[s]
             busy, active = stretch.station[s, L.X_BUSY_AREA], stretch.station[s, L.X_ACTIVE_AREA]
             dearer = station.cost_by_busy or station.smt or (station.lpar and station.lpar.low_cost != 1)
             if dearer and busy > 0 and worked > 0:

@@ -24,7 +24,8 @@ class Stretch:
     """Accumulators of a stretch of ``seconds``; their columns are named in :mod:`model.network.simulator.layout`.
 
     Shapes: ``visit`` (classes, stations, V), ``total`` (classes, T), ``unit`` (classes, resources, Q), ``station``
-    (stations, X), ``responses`` (classes, buckets).
+    (stations, X), ``responses`` (classes, buckets). ``under_way_s`` (stations,) is by how much more work was done on
+    what is still inside where engines are shared, at its end than at its beginning, in seconds alone on an engine.
     """
 
     seconds: float
@@ -33,6 +34,7 @@ class Stretch:
     unit: np.ndarray
     station: np.ndarray
     responses: np.ndarray
+    under_way_s: np.ndarray
 
 
 class VaryingLoad:
@@ -56,12 +58,35 @@ class VaryingLoad:
         Raises :class:`model.network.simulator.replication.SimulationError` when too many transactions pile up.
         """
         self._set(np.maximum(factors, NEVER))
-        run = self.replication
+        run, before = self.replication, self._under_way_s()
         run.advance(run.now + seconds)
+        self._integrate()
         found = views(self.program, run.take())
         responses = run.tables.histogram.copy()
         run.forget()
-        return Stretch(seconds, found["acc_v"], found["acc_t"], found["acc_q"], found["acc_x"], responses)
+        more = self._under_way_s() - before
+        return Stretch(seconds, found["acc_v"], found["acc_t"], found["acc_q"], found["acc_x"], responses, more)
+
+    def _integrate(self) -> None:
+        """Count engine and thread time up to now."""
+        t, now = self.replication.tables, self.replication.now
+        seconds, allocated = now - t.st_f[:, L.SF_AREA_AT], t.st_f[:, L.SF_ALLOCATED]
+        t.acc_x[:, L.X_BUSY_AREA] += allocated * seconds
+        t.acc_x[:, L.X_ACTIVE_AREA] += t.st_f[:, L.SF_ACTIVE] * seconds
+        t.acc_x[:, L.X_LOW_AREA] += np.maximum(allocated - t.st_f[:, L.SF_ENTITLED], 0.0) * seconds
+        t.st_f[:, L.SF_AREA_AT] = now
+
+    def _under_way_s(self) -> np.ndarray:
+        """Work done on what is inside the stations whose engines are shared, in seconds alone on an engine."""
+        t, now = self.replication.tables, self.replication.now
+        done = np.zeros(len(t.st_i))
+        for lane, (numbers, clock) in enumerate(zip(t.lane_i, t.lane_f, strict=True)):
+            station, n = int(numbers[L.L_STATION]), int(numbers[L.L_WORKING])
+            virtual = clock[L.LF_VIRTUAL] + clock[L.LF_RATE] * (now - clock[L.LF_AT])
+            left = t.lane_keys[lane, :n] - virtual
+            whole = t.cust_f[t.lane_members[lane, :n], L.CF_WORK]
+            done[station] += float(whole.sum() - t.st_f[station, L.SF_ALONE] * left.sum())
+        return done
 
     def _set(self, factors: np.ndarray) -> None:
         tables, now = self.replication.tables, self.replication.now

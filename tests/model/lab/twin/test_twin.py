@@ -49,6 +49,23 @@ def test_arrivals_follow_their_factors_from_stretch_to_stretch() -> None:
     assert all(abs(s[1] / 1500 - 1) < 0.15 for s in started)
 
 
+def test_engine_time_of_every_stretch_is_the_work_done_in_it_however_long_it_takes() -> None:
+    network = """
+name = "long"
+stations = [{ name = "cp", component = "cp", servers = 3, scheduling = "priority_ps" }]
+classes = [
+  { name = "first", priority = 2, arrivals = { rate_per_s = 1 }, route = [{ visit = "cp", service = { mean_s = 1 } }] },
+  { name = "next", priority = 1, arrivals = { rate_per_s = 1 }, route = [{ visit = "cp", service = { mean_s = 2 } }] },
+]
+"""
+    run = VaryingLoad(Network.from_toml(network), seed=3)
+    for _ in range(6):
+        stretch = run.run(np.array([1.0, 0.7]), 7.0)
+        ended = stretch.visit[:, 0, L.V_USING].sum()
+        assert ended + stretch.under_way_s[0] == pytest.approx(stretch.station[0, L.X_BUSY_AREA])
+        assert abs(stretch.under_way_s[0]) > 0.1
+
+
 def test_cpu_of_a_class_is_its_demand_times_what_ended() -> None:
     first, second = (measured(lived(), lpar) for lpar in lived().lpars)
     assert (first.lpar.smf_sid, second.lpar.smf_sid) == ("PRDA", "PRDB")
