@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
-from model.capacity.figures import MAYBE_FULL, SURELY_FULL, machine_asked
+from model.capacity.figures import CPS, MAYBE_FULL, SHARE, SURELY_FULL, machine_asked, resources
 from model.capacity.loads import Load, engine_cost
 from model.capacity.parts import LPAR, State
 from model.capacity.questions import said
@@ -137,7 +137,7 @@ def _of_system(entry: Mapping[str, Any]) -> list[str]:
 def _full(ready: System, state: State) -> list[str]:
     """What to say of engines, machine and limits that are or may be full at the first load."""
     state = state.filled
-    notes, asked_of_machine = _of_engines(state), machine_asked(ready, state)
+    notes, asked_of_machine = _of_engines(ready, state), machine_asked(ready, state)
     if asked_of_machine is not None and asked_of_machine[0, 0] > 1.0:
         notes.append("the machine is saturated: its LPARs ask for more engines than it has")
     for name, used in state.limits.items():
@@ -151,14 +151,16 @@ def _full(ready: System, state: State) -> list[str]:
     return notes
 
 
-def _of_engines(state: State) -> list[str]:
+def _of_engines(ready: System, state: State) -> list[str]:
     """What to say of the engines at the first load, if these are or may be full."""
     busy, available = state.busy[:, 0], state.available[:, 0]
+    used = {name: float(part[0, 0]) for name, part in resources(ready, state).items() if name in (CPS, SHARE)}
+    fullest = max(used, key=lambda name: used[name])
     full = "the engines are saturated"
-    if available[0] < state.scenario.engines - 1e-9:
+    if fullest == SHARE:
         full = "the engines the LPAR may use by weight or cap are used up"
     asks = (
-        f"its work asks for {100.0 * busy[0] / available[0]:.4g} % of them, as the bottleneck says; of everything else "
+        f"its work asks for {100.0 * used[fullest]:.4g} % of them, as the bottleneck says; of everything else "
         "as much is used as by the work they get to; times per transaction are those of all of it"
     )
     over = busy[0] >= available[0]

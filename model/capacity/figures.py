@@ -303,8 +303,8 @@ def resources(ready: System, state: State) -> dict[str, Array]:
         found[f"machine {ready.machine.name}"] = state.machine_busy
         if bool(np.any(state.available < state.scenario.engines - 1e-9)):
             # It is full as soon as what the others leave from moment to moment is used up.
-            full = state.busy >= state.available
-            found[SHARE] = state.busy / np.where(full, state.available, ready.steadily_available(state.scenario))
+            steadily = state.busy / ready.steadily_available(state.scenario)
+            found[SHARE] = np.where(state.busy >= state.available, np.maximum(steadily, 1.0), steadily)
     found.update({one.resource: state.limits[one.name] for one in ready.limits if one.name in state.limits})
     if not ready.ziip_pool.overflow:
         found.update(_ziips(ready, state))

@@ -214,6 +214,19 @@ def test_a_recorded_absolute_cap_holds_until_another_is_asked():
     assert max_rate(bundle, "PRDA")["limits"][0]["resource"].startswith("share of the machine")
 
 
+def test_engines_that_others_seldom_take_fill_before_the_share_of_the_machine():
+    """At every moment the others leave less than all engines at times; on average they leave more."""
+    given = history()
+    none = np.zeros(len(given.seconds))
+    machine = SharedMachine("M1", 6.0, 500.0, 1000.0, False, none + 1.5 * SECONDS, none)
+    answer = predict(bundle_of(replace(given, machine=machine)), "PRDA", {"growth_pct": 400})
+    used = {one.resource: one.utilization_pct for one in answer.bottleneck.stations}
+    assert answer.output("cpu_busy_pct").value < 99.9
+    assert answer.bottleneck.resource.startswith("general-purpose CPs")
+    assert used["share of the machine by weight or cap"] == pytest.approx(answer.bottleneck.utilization_pct)
+    assert any(f"asks for {answer.bottleneck.utilization_pct:.4g} % of them" in note for note in answer.notes)
+
+
 def test_maximum_rate_says_where_the_fullest_resource_is_not_the_first_to_fill():
     given = history()
     none = np.zeros(len(given.seconds))
