@@ -173,10 +173,8 @@ def too_much(
             asks[s] = done / max(users[s] - throughput[s] * residence[s, k], 1e-9)
             count[s] = users[s]
     free = max(free, LEAST_FREE)
-    if work <= OFTEN_IDLE * free * last or customers < 1.0:
-        return 0.0, there, work
-    if customers > MOST_COUNTED:
-        return max(work / last / free - 1.0, 0.0), there, work
+    if work <= OFTEN_IDLE * free * last or customers < 1.0 or customers > MOST_COUNTED:
+        return work / last / free - 1.0, there, work
     size = int(customers) + 1
     half = _gathered(asks, count, customers / 2.0)
     # The chance of so many there if they did not wait, with users coming so much more often that it is half of them.
