@@ -45,6 +45,9 @@ SEARCHED_BYTES = 1 << 20
 
 FRAMINGS = ("rdw", "bdw")
 
+_USUAL_SEGMENT = 64
+"""Bytes of a segment by which room is made; where they are shorter it is made once more."""
+
 
 class Dating(NamedTuple):
     """What every record of a kind has by which it is known among other bytes.
@@ -368,13 +371,15 @@ def _fill(stream: ByteStream, buffer: Bytes, filled: int, wanted: int) -> tuple[
 
 
 def _scan(data: Bytes, framing: str, left: int) -> _Scan:
-    capacity = data.size // 4 + 1
-    starts, lengths, block_left = (np.empty(capacity, np.int64) for _ in range(3))
-    codes = np.empty(capacity, np.uint8)
-    found, consumed, stop, blocks, left = scan_segments(
-        data, framing == "bdw", left, starts, lengths, codes, block_left
-    )
-    return _Scan(starts[:found], lengths[:found], codes[:found], block_left[:found], consumed, stop, blocks, left)
+    capacity, found = data.size // _USUAL_SEGMENT, -1
+    while found < 0 or found > capacity:
+        capacity = max(capacity, found)
+        starts, lengths, block_left = (np.empty(capacity, np.int64) for _ in range(3))
+        codes = np.empty(capacity, np.uint8)
+        found, consumed, stop, blocks, ended = scan_segments(
+            data, framing == "bdw", left, starts, lengths, codes, block_left
+        )
+    return _Scan(starts[:found], lengths[:found], codes[:found], block_left[:found], consumed, stop, blocks, ended)
 
 
 def _first_block(data: Bytes, scan: _Scan, dating: Dating) -> int:

@@ -1,88 +1,143 @@
-"""Record fields to Arrow columns: one reader per format, over many rows and fields at once."""
+"""Record fields to Arrow columns: all fields of many rows of a section become one record batch at once.
+
+A compiled loop writes the batch in the format of Arrow's own messages, so that Arrow makes the columns from it, without
+copying, in one step.
+"""
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.arrays import bits, dtype_of, of_numbers
 from ingest.codec.codepages import decoding_table
-from ingest.codec.values import TOD_UNIX_EPOCH_US
 from ingest.framing import BLANK_BYTES
-from ingest.kernels import reading, repeating
+from ingest.kernels import reading
 from ingest.layout import Condition, Field, Section
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_] | None
-Columns = dict[str, pa.Array]
+Mask = npt.NDArray[np.bool_]
 
-_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
-_EXACT = {1: reading.read_1, 2: reading.read_2, 4: reading.read_4, 8: reading.read_8}
-_REPEATED = {4: repeating.read_4, 8: repeating.read_8}
-_YEAR_STARTS = np.arange("1900", "2901", dtype="datetime64[Y]").astype("datetime64[D]").astype(np.int64)
-_NO_TABLE = np.zeros(256, np.uint8)
+_KINDS = {
+    "hfp": reading.HFP,
+    "packed": reading.PACKED,
+    "packed_time": reading.PACKED,
+    "packed_interval": reading.PACKED,
+    "packed_date": reading.DATE,
+    "tod": reading.TOD,
+    "tod_upper": reading.TOD_UPPER,
+    "stcke": reading.STCKE,
+    "bytes": reading.BYTES,
+    "ip16": reading.BYTES,
+    "ebcdic": reading.TEXT,
+    "ebcdic1047": reading.TEXT,
+}
+"""What fields of a format are read as; all others are numbers."""
+
+_NULLABLE = {
+    reading.ABSENT,
+    reading.PACKED,
+    reading.DATE,
+    reading.TOD,
+    reading.TOD_UPPER,
+    reading.STCKE,
+    reading.REST,
+    reading.REST_TEXT,
+}
+_TEXTS = (reading.TEXT, reading.REST, reading.REST_TEXT)
+_CODE_PAGES = np.stack([decoding_table("ebcdic"), decoding_table("ebcdic1047")])
+_ROOM = 4 * 64
+"""Bytes that the buffers of an array may take besides what its rows take."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
-    """Fields that one call of a kernel reads, with what the kernel needs of them."""
+class _Plan:
+    """How sections of some lengths are read.
 
-    fields: tuple[Field, ...]
-    offsets: Ints
-    lengths: Ints
-    types: tuple[pa.DataType, ...]
-    kinds: tuple[pa.DataType, ...]
-    kind_of: tuple[int, ...]
-
-    @classmethod
-    def of(cls, fields: Sequence[Field]) -> "_Group":
-        """The group of some fields of one format."""
-        types = tuple(item.arrow.value_type if item.count > 1 else item.arrow for item in fields)
-        kinds = tuple(dict.fromkeys(types))
-        return cls(
-            fields=tuple(fields),
-            offsets=np.array([item.offset for item in fields], np.int64),
-            lengths=np.array([item.length for item in fields], np.int64),
-            types=types,
-            kinds=kinds,
-            kind_of=tuple(kinds.index(kind) for kind in types),
-        )
-
-
-@dataclass(slots=True)
-class _Shape:
-    """How the fields of sections of some lengths are read.
-
-    groups: fields read by one call, with their condition and the length that a section needs to have them, 0 where all
-    are long enough; those without a condition come first.
+    arrays: of type `reading.ARRAY`; head and said: the head of a batch without rows, and where it says what; masks: the
+    conditions under which fields are there, and the length that their section then has, 0 for any; places: which of the
+    strides the rows of `arrays` start by, and their mask, -1 for none; row_bytes: the most that a row takes.
     """
 
-    groups: list[tuple[_Group, Condition | None, int]]
-    absent: list[Field]
-    rest: list[Field]
+    schema: pa.Schema
+    arrays: npt.NDArray[np.void]
+    head: Bytes
+    said: reading.Head
+    masks: tuple[tuple[int, Condition | None, int], ...]
+    places: tuple[tuple[int, int], ...]
+    row_bytes: int
+    has_rest: bool
 
 
-@lru_cache(maxsize=4096)
-def _shape(section: Section, lengths: tuple[int, ...]) -> _Shape:
-    """Fields of sections in as few groups as can be; lengths: those that the sections have, rising."""
-    shape = _Shape([], [], [])
-    grouped: dict[tuple[Condition | None, int, tuple[str, int]], list[Field]] = {}
-    for item in sorted(section.fields, key=lambda item: item.when is not None):
-        shorter = bisect_left(lengths, item.end)
-        if item.is_rest:
-            shape.rest.append(item)
-        elif shorter == len(lengths):
-            shape.absent.append(item)
-        else:
-            grouped.setdefault((item.when, shorter, _kind(item)), []).append(item)
-    for (when, shorter, _), fields in grouped.items():
-        shape.groups.append((_Group.of(fields), when, lengths[shorter] if shorter else 0))
-    return shape
+def read_section(
+    section: Section,
+    data: Bytes,
+    at: Ints,
+    limits: Ints,
+    keys: Sequence[npt.NDArray[np.uint32]],
+    selectors: Mapping[str, npt.NDArray] | None = None,
+    entry: Ints | None = None,
+) -> pa.RecordBatch:
+    """Every column of a section's rows.
+
+    data: the buffer, `BLANK_BYTES` of zeros at its end; at: where each row's section starts; limits: how long it is. A
+    field beyond the end of its section is NULL. keys: the columns that the schema begins with; selectors: values of
+    fields that conditions name and the section lacks; entry: of a repeated section, which entry each row is. Every
+    section must lie inside the buffer.
+    """
+    strides = _strides(section)
+    starts = [at if entry is None else at + entry * stride for stride in strides]
+    rooms = [limits if entry is None else limits - entry * stride for stride in strides]
+    plan = _plan(section, tuple([_lengths(section, room) for room in rooms]))
+    masks = np.empty((len(plan.masks), len(at)), np.bool_)
+    for ordinal, (stride, when, needed) in enumerate(plan.masks):
+        masks[ordinal] = rooms[stride] >= needed
+        if when:
+            masks[ordinal] &= _holds(section, when, data, at, limits, selectors or {})
+    places = np.empty((len(plan.places), len(at)), np.int64)
+    for ordinal, (stride, mask) in enumerate(plan.places):
+        places[ordinal] = starts[stride]
+        if mask >= 0:
+            places[ordinal][~masks[mask]] = data.size - BLANK_BYTES
+    batch = pa.allocate_buffer(_room(plan, limits))
+    out = np.frombuffer(batch, np.uint8)
+    out[: plan.head.size] = plan.head
+    written = np.empty(len(plan.arrays), reading.WRITTEN)
+    reading.read_columns(data, places, limits, masks, np.stack(keys), plan.arrays, _CODE_PAGES, plan.said, out, written)
+    return pa.ipc.read_record_batch(batch, plan.schema)
+
+
+def are_dates(item: Field, data: Bytes, at: Ints) -> Mask:
+    """Whether a packed date stands at each place, or nothing: bytes of zeros are a date that was not filled in."""
+    valid = np.asarray(_alone(item, data, at, np.full(len(at), item.end)).is_valid())
+    filled = data[at[:, None] + np.arange(item.offset, item.end)].any(axis=1)
+    return valid | ~filled
+
+
+def _alone(item: Field, data: Bytes, at: Ints, limits: Ints) -> pa.Array:
+    """The column of one field."""
+    keys = np.zeros((2, len(at)), np.uint32)
+    return read_section(_section_of(item), data, at, limits, list(keys)).column(len(keys))
+
+
+@cache
+def _section_of(item: Field) -> Section:
+    return Section("", "", "", "", (item,), (), item.end, None, "fixed", "many")
+
+
+def _holds(
+    section: Section, when: Condition, data: Bytes, at: Ints, limits: Ints, selectors: Mapping[str, npt.NDArray]
+) -> Mask:
+    """Rows in which a condition holds."""
+    selector = selectors.get(when.selector)
+    if selector is None:
+        column = _alone(section.by_name(when.selector), data, at, limits)
+        selector = column.fill_null(0).to_numpy(zero_copy_only=False)
+    return np.isin(selector, list(when.values), invert=when.negated)
 
 
 def _lengths(section: Section, limits: Ints) -> tuple[int, ...]:
@@ -96,283 +151,99 @@ def _lengths(section: Section, limits: Ints) -> tuple[int, ...]:
     return tuple((np.flatnonzero(there) + min(shortest, section.length)).tolist())
 
 
-def _kind(item: Field) -> tuple[str, int]:
-    """Fields of one kind are read by one call."""
-    kind = _KINDS[item.form.name]
-    if item.count == 1:
-        return kind, item.length if kind in ("number", "hfp") else 0
-    return (str(item.count), item.length) if kind == "number" else (item.ibm, 0)
+@cache
+def _strides(section: Section) -> tuple[int, ...]:
+    """The bytes from one entry's value to the next one's that fields of a section have; 0 unless it is repeated."""
+    return tuple(sorted({item.stride for item in section.fields}))
 
 
-def read_section(
-    section: Section, data: Bytes, at: Ints, limits: Ints, selectors: Mapping[str, npt.NDArray] | None = None
-) -> Columns:
-    """Every column of a section's rows, without the keys.
+def _room(plan: _Plan, limits: Ints) -> int:
+    """The most bytes that a batch may take."""
+    rests = 2 * int(np.maximum(limits, 0).sum()) if plan.has_rest else 0
+    return plan.said.body + len(plan.arrays) * _ROOM + len(limits) * plan.row_bytes + rests
 
-    data: the buffer, `BLANK_BYTES` of zeros at its end; at: where each row's section starts; limits: how long it is. A
-    field beyond the end of its section is NULL. selectors: values of fields that conditions name and the section lacks.
-    Every section must lie inside the buffer.
+
+@lru_cache(maxsize=4096)
+def _plan(section: Section, lengths: tuple[tuple[int, ...], ...]) -> _Plan:
+    """The plan for sections that have these lengths, rising, for each stride of the section."""
+    schema = section.arrow_schema()
+    masks: dict[tuple[int, Condition | None, int], int] = {}
+    places: dict[tuple[int, int], int] = {}
+    columns = len(section.fields) + sum(item.raw is not None for item in section.fields)
+    keys = len(schema) - columns
+    arrays = [_array(reading.KEY, -1, 0, offset=key, width=4) for key in range(keys)]
+    for item in section.fields:
+        stride = _strides(section).index(item.stride)
+        shorter = 0 if item.is_rest else bisect_left(lengths[stride], item.end)
+        absent = shorter == len(lengths[stride])
+        needed = lengths[stride][shorter] if shorter and not absent else 0
+        mask = -1
+        if not absent and (item.when or needed):
+            mask = masks.setdefault((stride, item.when, needed), len(masks))
+        place = places.setdefault((stride, mask), len(places))
+        arrays += _arrays_of(item, section.walk, absent, place, mask)
+    made = np.array(arrays, reading.ARRAY)
+    texts = np.where(made["kind"] == reading.TEXT, 2 * made["length"], 0)
+    row_bytes = ((made["width"] + texts + made["nullable"]) * made["count"]).sum()
+    head, said = _head(schema)
+    rest = section.rest is not None
+    return _Plan(schema, made, head, said, tuple(masks), tuple(places), int(row_bytes), rest)
+
+
+def _arrays_of(item: Field, walk: str, absent: bool, place: int, mask: int) -> Iterator[tuple[int, ...]]:
+    """The arrays that a field becomes; those of lists have their mask, and not their values."""
+    kind = _KINDS.get(item.form.name, reading.NUMBER)
+    if item.is_rest:
+        kind = reading.REST_TEXT if walk == "length_prefixed" and kind == reading.TEXT else reading.REST
+    type_ = item.form.arrow(item.length)
+    text = kind in _TEXTS
+    width = 4 if text else type_.bit_width // 8
+    page = int(item.form.name == "ebcdic1047")
+    if item.count > 1:
+        yield _array(reading.ABSENT if absent else reading.LIST, mask, place)
+        mask = -1
+    yield _array(
+        reading.ABSENT if absent else kind, mask, place, item.offset, item.length, item.count, width, text, page
+    )
+    if item.raw:
+        raw = reading.BYTES if item.raw[1] == pa.binary(16) else reading.NUMBER
+        yield _array(reading.ABSENT if absent else raw, mask, place, item.offset, item.length, 1, item.length)
+
+
+def _array(
+    kind: int,
+    mask: int,
+    place: int,
+    offset: int = 0,
+    length: int = 0,
+    count: int = 1,
+    width: int = 0,
+    text: bool = False,
+    code_page: int = 0,
+) -> tuple[int, ...]:
+    """A row of `reading.ARRAY`."""
+    nullable = mask >= 0 or kind in _NULLABLE
+    return kind, place, mask, offset, length, count, width, nullable, text, code_page
+
+
+def _head(schema: pa.Schema) -> tuple[Bytes, reading.Head]:
+    """What stands before the body of a record batch, its buffers empty, and where it says what depends on the rows.
+
+    The message is a flatbuffer: `Message` and `RecordBatch` of Arrow's columnar format.
     """
-    if section.walk == "length_prefixed":
-        return _entries(section, data, at, limits)
-    shape = _shape(section, _lengths(section, limits))
-    columns: Columns = {}
-    held: dict[Condition, npt.NDArray[np.bool_]] = {}
+    batch = pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
+    message = batch.serialize().to_pybytes()
 
-    def holds(when: Condition) -> npt.NDArray[np.bool_]:
-        if when not in held:
-            held[when] = _holds(section, when, columns, selectors or {})
-        return held[when]
+    def number(place: int, size: int = 4) -> int:
+        return int.from_bytes(message[place : place + size], "little", signed=size == 4)
 
-    for item in shape.absent:
-        columns[item.column] = pa.nulls(len(at), item.arrow)
-        if item.raw:
-            columns[item.raw[0]] = pa.nulls(len(at), item.raw[1])
-    for group, when, needed in shape.groups:
-        mask = limits >= needed if needed else None
-        mask = _both(holds(when), mask) if when else mask
-        columns.update(_read(group, data, at, None) if mask is None else _read_where(group, data, at, mask))
-    for item in shape.rest:
-        ends = np.where(holds(item.when), limits, -1) if item.when else limits
-        columns[item.column] = _rest(item, data, at, ends)
-    return columns
+    def field(table: int, ordinal: int) -> int:
+        return table + number(table - number(table) + 4 + 2 * ordinal, 2)
 
-
-def _read_where(group: _Group, data: Bytes, at: Ints, mask: npt.NDArray[np.bool_]) -> Columns:
-    """Fields that are NULL where the mask does not hold; there they are read from the blank end of the buffer."""
-    blank = data.size - BLANK_BYTES - int(group.offsets.min())
-    return _read(group, data, np.where(mask, at, blank), mask)
-
-
-def _holds(
-    section: Section, when: Condition, columns: Columns, selectors: Mapping[str, npt.NDArray]
-) -> npt.NDArray[np.bool_]:
-    """Rows in which a condition holds."""
-    selector = selectors.get(when.selector)
-    if selector is None:
-        column = columns[section.by_name(when.selector).column]
-        selector = column.fill_null(0).to_numpy(zero_copy_only=False)
-    return np.isin(selector, list(when.values), invert=when.negated)
-
-
-def _rest(item: Field, data: Bytes, at: Ints, limits: Ints) -> pa.Array:
-    """Whatever a section holds from an offset on; NULL where it ends before that."""
-    reaches = limits >= item.offset
-    out = np.empty(int(np.where(reaches, limits - item.offset, 0).sum()), np.uint8)
-    ends = np.empty(len(at) + 1, np.int32)
-    reading.read_runs(data, at, limits, item.offset, _NO_TABLE, False, out, ends)
-    return _strings(pa.binary(), ends, out, reaches)
-
-
-def _read(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
-    first = group.fields[0]
-    reader = _READERS[_KINDS[first.form.name]]
-    if first.count == 1:
-        return reader(group, data, at, mask)
-    if reader is _number and first.length in _REPEATED:
-        out = np.empty((len(group.fields), len(at), first.count), _UNSIGNED[first.length])
-        _REPEATED[first.length](data, at, group.offsets, out)
-        elements = _number_columns(group, out.reshape(len(group.fields), -1), None)
-    else:
-        steps = np.arange(first.count) * first.length
-        elements = reader(group, data, (at[:, None] + steps).ravel(), None)
-    nulls = None
-    if mask is not None:
-        nulls = pa.Array.from_buffers(pa.bool_(), len(at), [None, pa.py_buffer(np.packbits(~mask, bitorder="little"))])
-    return {
-        item.column: pa.FixedSizeListArray.from_arrays(elements[item.column], item.count, mask=nulls)
-        for item in group.fields
-    }
-
-
-def _number_columns(group: _Group, out: npt.NDArray, mask: Mask) -> Columns:
-    """A column per field from a row of numbers per field; without NULLs slices of one array, which are made sooner."""
-    if mask is not None:
-        return {
-            item.column: of_numbers(values, kind, mask)
-            for item, kind, values in zip(group.fields, group.types, out, strict=True)
-        }
-    rows, buffer = out.shape[1], pa.py_buffer(out)
-    whole = [pa.Array.from_buffers(kind, out.size, [None, buffer]) for kind in group.kinds]
-    return {
-        item.column: whole[kind].slice(place * rows, rows)
-        for place, (item, kind) in enumerate(zip(group.fields, group.kind_of, strict=True))
-    }
-
-
-def _both(one: npt.NDArray[np.bool_], other: Mask) -> npt.NDArray[np.bool_]:
-    return one if other is None else one & other
-
-
-def _unsigned(group: _Group, data: Bytes, at: Ints) -> npt.NDArray:
-    """One row of unsigned integers per field; the fields have one length."""
-    length = int(group.lengths[0])
-    width = next(width for width in _UNSIGNED if length <= width)
-    out = np.empty((len(group.fields), len(at)), _UNSIGNED[width])
-    if length == width:
-        _EXACT[width](data, at, group.offsets, out)
-    else:
-        reading.read_odd(data, at, group.offsets, group.lengths, out)
-    return out
-
-
-def _number(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
-    out = _unsigned(group, data, at)
-    return _number_columns(group, out, mask)
-
-
-def _hfp(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
-    bits = _unsigned(group, data, at)
-    out = np.empty(bits.shape, np.float64)
-    reading.hfp_to_double(bits, int(group.lengths[0]) * 8 - 8, out)
-    return {item.column: of_numbers(values, pa.float64(), mask) for item, values in zip(group.fields, out, strict=True)}
-
-
-def _digits(group: _Group, data: Bytes, at: Ints) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
-    out = np.empty((len(group.fields), len(at)), np.uint64)
-    valid = np.empty(out.shape, np.bool_)
-    reading.read_packed(data, at, group.offsets, group.lengths, out, valid)
-    return out, valid
-
-
-def _packed(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
-    out, valid = _digits(group, data, at)
-    columns = {}
-    for row, (item, kind) in enumerate(zip(group.fields, group.types, strict=True)):
-        columns[item.column] = of_numbers(out[row].astype(dtype_of(kind)), kind, _both(valid[row], mask))
-    return columns
-
-
-def _packed_date(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
-    out, valid = _digits(group, data, at)
-    dates = np.empty(out.shape, np.int32)
-    reading.ordinal_dates(out, _YEAR_STARTS, dates, valid)
-    return {
-        item.column: of_numbers(dates[row], pa.date32(), _both(valid[row], mask))
-        for row, item in enumerate(group.fields)
-    }
-
-
-def are_dates(item: Field, data: Bytes, at: Ints) -> npt.NDArray[np.bool_]:
-    """Whether a packed date stands at each place, or nothing: bytes of zeros are a date that was not filled in."""
-    out, valid = np.empty((1, len(at)), np.uint64), np.empty((1, len(at)), np.bool_)
-    offsets, lengths = np.array([item.offset]), np.array([item.length])
-    reading.read_packed(data, at, offsets, lengths, out, valid)
-    reading.ordinal_dates(out, _YEAR_STARTS, np.empty(out.shape, np.int32), valid)
-    filled = data[at[:, None] + np.arange(item.offset, item.end)].any(axis=1)
-    return valid[0] | ~filled
-
-
-def _clock(raw: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """Unix microseconds of store clock values."""
-    return (raw >> np.uint64(12)).astype(np.int64) - TOD_UNIX_EPOCH_US
-
-
-def _tod(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
-    out = _unsigned(group, data, at)
-    columns = {}
-    for row, item in enumerate(group.fields):
-        known = _both(out[row] != 0, mask)
-        columns[item.column] = of_numbers(_clock(out[row]), pa.timestamp("us"), known)
-        columns[f"{item.column}_raw"] = of_numbers(out[row], pa.uint64(), mask)
-    return columns
-
-
-def _tod_upper(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
-    out = _unsigned(group, data, at)
-    columns = {}
-    for row, item in enumerate(group.fields):
-        known = _both(out[row] != 0, mask)
-        columns[item.column] = of_numbers(
-            _clock(out[row].astype(np.uint64) << np.uint64(32)), pa.timestamp("us"), known
-        )
-        columns[f"{item.column}_raw"] = of_numbers(out[row], pa.uint32(), mask)
-    return columns
-
-
-def _stcke(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
-    columns = {}
-    for item in group.fields:
-        raw = np.empty((len(at), 16), np.uint8)
-        reading.read_bytes(data, at, item.offset, raw)
-        clock = np.empty((1, len(at)), np.uint64)
-        reading.read_8(data, at, np.array([item.offset + 1]), clock)
-        known = _both(np.asarray(raw[:, :9].any(axis=1)), mask)
-        times = _clock(clock[0]) + (raw[:, 0].astype(np.int64) << 52)
-        columns[item.column] = of_numbers(times, pa.timestamp("us"), known)
-        columns[f"{item.column}_raw"] = of_numbers(raw, pa.binary(16), mask)
-    return columns
-
-
-def _bytes(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
-    columns = {}
-    for item, kind in zip(group.fields, group.types, strict=True):
-        out = np.empty((len(at), item.length), np.uint8)
-        reading.read_bytes(data, at, item.offset, out)
-        columns[item.column] = of_numbers(out, kind, mask)
-    return columns
-
-
-def _text(group: _Group, data: Bytes, at: Ints, mask: Mask) -> Columns:
-    room = np.concatenate([[0], np.cumsum(group.lengths * 2 * len(at) + 8)])
-    out = np.empty(int(room[-1]), np.uint8)
-    ends = np.empty((len(group.fields), len(at) + 1), np.int32)
-    table = decoding_table(group.fields[0].form.name)
-    reading.read_text(data, at, group.offsets, group.lengths, table, out, room[:-1], ends)
-    columns = {}
-    for row, item in enumerate(group.fields):
-        used = out[room[row] : room[row] + ends[row, -1]]
-        columns[item.column] = _strings(pa.string(), ends[row], used, mask)
-    return columns
-
-
-def _strings(kind: pa.DataType, ends: npt.NDArray[np.int32], used: Bytes, mask: Mask) -> pa.Array:
-    return pa.Array.from_buffers(kind, len(ends) - 1, [bits(mask), pa.py_buffer(ends), pa.py_buffer(used)])
-
-
-def _entries(section: Section, data: Bytes, at: Ints, limits: Ints) -> Columns:
-    """A length byte and the rest of the entry."""
-    prefix, rest = section.fields
-    is_text = rest.form.name.startswith("ebcdic")
-    table = decoding_table(rest.form.name) if is_text else _NO_TABLE
-    out = np.empty(int(limits.sum()) * 2 + 8, np.uint8)
-    ends = np.empty(len(at) + 1, np.int32)
-    reading.read_runs(data, at, limits, rest.offset, table, is_text, out, ends)
-    columns = _number(_Group.of([prefix]), data, at, None)
-    columns[rest.column] = _strings(rest.form.arrow(0), ends, out[: ends[-1]], None)
-    return columns
-
-
-_KINDS = {
-    "uint": "number",
-    "int": "number",
-    "flags": "number",
-    "hundredths": "number",
-    "tod_duration": "number",
-    "tod_signed": "number",
-    "hfp": "hfp",
-    "packed": "packed",
-    "packed_time": "packed",
-    "packed_interval": "packed",
-    "packed_date": "packed_date",
-    "tod": "tod",
-    "tod_upper": "tod_upper",
-    "stcke": "stcke",
-    "bytes": "bytes",
-    "ip16": "bytes",
-    "ebcdic": "ebcdic",
-    "ebcdic1047": "ebcdic1047",
-}
-
-_READERS: dict[str, Callable[[_Group, Bytes, Ints, Mask], Columns]] = {
-    "number": _number,
-    "hfp": _hfp,
-    "packed": _packed,
-    "packed_date": _packed_date,
-    "tod": _tod,
-    "tod_upper": _tod_upper,
-    "stcke": _stcke,
-    "bytes": _bytes,
-    "ebcdic": _text,
-    "ebcdic1047": _text,
-}
+    body = 8 + number(4)
+    root = 8 + number(8)
+    record_batch = field(root, 2) + number(field(root, 2))
+    nodes, buffers = (field(record_batch, ordinal) + number(field(record_batch, ordinal)) for ordinal in (1, 2))
+    head = np.frombuffer(message[:body], np.uint8).copy()
+    head[buffers + 4 : buffers + 4 + 16 * number(buffers)] = 0
+    return head, reading.Head(field(record_batch, 0), field(root, 3), nodes + 4, buffers + 4, body)

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ingest.arrays import of_numbers
 from ingest.codec.columns import read_section
 from ingest.codec.rows import Rows, section_rows, write_fields
 from ingest.kernels.reading import read_odd
@@ -31,12 +30,8 @@ def rows_table(
     data: the buffer, `framing.BLANK_BYTES` of zeros at its end; at and limits: where each row stands and how long it
     is, all inside the buffer; selectors: per row, what other sections say in the fields that conditions name.
     """
-    columns = read_section(section, data, at, limits, selectors)
-    columns["record_seq"], columns["section_seq"] = of_numbers(record_seq), of_numbers(section_seq)
-    if parent_seq is not None:
-        columns["parent_seq"] = of_numbers(parent_seq)
-    schema = section.arrow_schema()
-    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+    keys = [record_seq, section_seq] if parent_seq is None else [record_seq, section_seq, parent_seq]
+    return pa.Table.from_batches([read_section(section, data, at, limits, keys, selectors)])
 
 
 def entries_table(
@@ -55,15 +50,9 @@ def entries_table(
     fields = np.array([(item.offset, item.length, item.stride) for item in section.fields], np.int64)
     mark_entries(data, at, limits, _areas(section), *np.ascontiguousarray(fields.T), held)
     row, entry = np.nonzero(held)
-    columns: dict[str, pa.Array] = {}
-    for stride, part in _parts(section):
-        columns |= read_section(part, data, at[row] + entry * stride, limits[row] - entry * stride)
-    entry_seq = entry.astype(np.uint32)
-    keys = {"record_seq": record_seq[row], "parent_seq": parent_seq[row], "entry_seq": entry_seq}
-    keys["section_seq"] = keys["parent_seq"] * np.uint32(section.entries) + entry_seq
-    columns |= {name: of_numbers(key) for name, key in keys.items()}
-    schema = section.arrow_schema()
-    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+    entry_seq, parent_seq = entry.astype(np.uint32), parent_seq[row]
+    keys = [record_seq[row], parent_seq * np.uint32(section.entries) + entry_seq, parent_seq, entry_seq]
+    return pa.Table.from_batches([read_section(section, data, at[row], limits[row], keys, entry=entry)])
 
 
 def write_entries(
@@ -101,9 +90,9 @@ def _areas(section: Section) -> npt.NDArray[np.int64]:
 
 def numbers_at(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.int64]:
     """The unsigned integers of so many bytes, fewer than eight, at places that lie inside the buffer."""
-    out = np.empty((1, len(at)), np.uint64)
-    read_odd(data, np.ascontiguousarray(at), np.zeros(1, np.int64), np.array([width], np.int64), out)
-    return out[0].view(np.int64)
+    out = np.empty(len(at), np.uint64)
+    read_odd(data, np.ascontiguousarray(at), 0, width, out)
+    return out.view(np.int64)
 
 
 def row_bytes(section: Section, table: pa.Table) -> tuple[pa.Table, list[bytes]]:

@@ -11,12 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ingest.codec.codepages import BLANK, encoding_table
+from ingest.kernels.reading import TOD_UNIX_EPOCH_US
 from ingest.layout import Field
 
 Matrix = npt.NDArray[np.uint8]
-
-TOD_UNIX_EPOCH_US = 2_208_988_800_000_000
-"""Microseconds from 1900-01-01, where store clocks start, to 1970-01-01."""
 
 
 class ValueDomainError(ValueError):

@@ -14,11 +14,8 @@ Ints = npt.NDArray[np.int64]
 
 def read_records(section: Section, data: npt.NDArray[np.uint8], at: Ints, limits: Ints, sequence: Ints) -> pa.Table:
     """Rows of the records that start at `at` and have `limits` bytes; `sequence` are their ordinals in the file."""
-    columns = read_section(section, data, at, limits)
-    columns["record_seq"] = pa.array(sequence.astype(np.uint32))
-    columns["section_seq"] = pa.array(np.zeros(len(sequence), np.uint32))
-    schema = section.arrow_schema()
-    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+    keys = [sequence.astype(np.uint32), np.zeros(len(sequence), np.uint32)]
+    return pa.Table.from_batches([read_section(section, data, at, limits, keys)])
 
 
 def write_records(section: Section, table: pa.Table) -> dict[int, bytes]:

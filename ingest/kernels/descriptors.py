@@ -50,9 +50,9 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
     """Follow descriptors from one to the next.
 
     left: bytes left of the block that `data` starts in. Fills place, length and segment code of every whole segment and
-    how much of its block was left before it; returns their number, the bytes followed, why it stopped (0 input ended, 1
-    bad record descriptor, 2 bad block descriptor), the number of blocks ended and the bytes left of the last block. The
-    descriptor of a block is followed together with its first segment.
+    how much of its block was left before it, of as many as there is room for; returns their number, the bytes followed,
+    why it stopped (0 input ended, 1 bad record descriptor, 2 bad block descriptor), the number of blocks ended and the
+    bytes left of the last block. The descriptor of a block is followed together with its first segment.
     """
     size = data.shape[0]
     position, found, stop, blocks, opened = np.int64(0), 0, 0, 0, np.int64(-1)
@@ -76,10 +76,11 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
             break
         if position + length > size:
             break
-        starts[found] = position
-        lengths[found] = length
-        codes[found] = data[position + 2]
-        block_left[found] = left
+        if found < starts.shape[0]:
+            starts[found] = position
+            lengths[found] = length
+            codes[found] = data[position + 2]
+            block_left[found] = left
         found += 1
         position += length
         if blocked:

@@ -45,6 +45,19 @@ def _store(typing_context, array, place, value):
     return types.none(array, types.int64, types.uint64), generate
 
 
+def _store_as_is(typing_context, array, place, value):
+    """Store a number in the machine's own order."""
+    from numba import types
+
+    def generate(context, builder, signature, arguments):
+        base = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.bitcast(builder.gep(base, [arguments[1]]), arguments[2].type.as_pointer())
+        builder.store(arguments[2], pointer, align=1)
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64, value), generate
+
+
 def _count_trailing_zeros(typing_context, value):
     """Number of zero bits below the lowest one bit of an unsigned integer; 64 for zero."""
     from llvmlite import ir
@@ -57,6 +70,7 @@ def _count_trailing_zeros(typing_context, value):
 
 
 _store_8: Any = Intrinsic(_store)
+_keep: Any = Intrinsic(_store_as_is)
 trailing_zero_bits: Any = Intrinsic(_count_trailing_zeros)
 _load_1, _load_2, _load_4, _load_8 = (unsigned_load(bits) for bits in (8, 16, 32, 64))
 
@@ -99,3 +113,11 @@ def store_8(data, place, value):
     if _CHECKED:
         _ = data[place] + data[place + 7]
     _store_8(data, place, value)
+
+
+@inlined
+def keep(data, place, value):
+    """Write a number of any type as the bytes from `place` on, in the machine's own order."""
+    if _CHECKED:
+        _ = data[place]
+    _keep(data, place, value)

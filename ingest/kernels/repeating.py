@@ -1,41 +1,7 @@
-"""Compiled loops that read values that are repeated within each row, and find the entries of repeated sections.
-
-`at` is the place of each row in `data`, offsets those of the fields' first values in it.
-"""
+"""The compiled loop that finds the entries of repeated sections which hold something."""
 
 from ingest.kernels.jit import inlined, kernel
-from ingest.kernels.loads import load_4, load_8
-
-TILE = 16
-"""Rows read at once."""
-
-
-@kernel
-def read_4(data, at, offsets, out):
-    """Lists of four-byte unsigned integers into `out` of shape (fields, rows, values), all inside the buffer."""
-    values = out.shape[2]
-    for low in range(0, at.shape[0], TILE):
-        high = min(low + TILE, at.shape[0])
-        for c in range(offsets.shape[0]):
-            offset = offsets[c]
-            for i in range(low, high):
-                row = out[c, i]
-                for k in range(values):
-                    row[k] = load_4(data, at[i] + offset + k * 4)
-
-
-@kernel
-def read_8(data, at, offsets, out):
-    """Lists of eight-byte unsigned integers, as `read_4`."""
-    values = out.shape[2]
-    for low in range(0, at.shape[0], TILE):
-        high = min(low + TILE, at.shape[0])
-        for c in range(offsets.shape[0]):
-            offset = offsets[c]
-            for i in range(low, high):
-                row = out[c, i]
-                for k in range(values):
-                    row[k] = load_8(data, at[i] + offset + k * 8)
+from ingest.kernels.loads import load_8
 
 
 @inlined

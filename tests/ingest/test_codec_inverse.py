@@ -3,6 +3,7 @@
 import datetime as dt
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
@@ -97,13 +98,17 @@ def field(form: str, length: int) -> Field:
     return Field("f", "F", 0, length, FORMATS[form], "", "A field.", "", "macro")
 
 
-def through(item: Field, column: pa.Array, raw: pa.Array | None = None) -> dict[str, pa.Array]:
+def through(item: Field, column: pa.Array, raw: pa.Array | None = None) -> pa.RecordBatch:
     """A column written as bytes and read again."""
     rows = to_bytes(item, column, raw)
     data = np.concatenate([rows.ravel(), np.zeros(BLANK_BYTES, np.uint8)])
+    return alone(item, data, np.arange(len(rows)) * rows.shape[1])
+
+
+def alone(item: Field, data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64]) -> pa.RecordBatch:
+    """Rows of a section that has this field alone."""
     section = Section("s", "", "", "s", (item,), (), item.length, None, "fixed", "many")
-    at = np.arange(len(rows)) * rows.shape[1]
-    return read_section(section, data, at, np.full(len(rows), rows.shape[1]))
+    return read_section(section, data, at, np.full(len(at), item.length), [np.zeros(len(at), np.uint32)] * 2)
 
 
 LENGTHS = st.sampled_from(range(1, 9))
@@ -141,8 +146,7 @@ def test_every_double_in_range_survives_hexadecimal_floating_point(numbers: list
 @given(st.integers(0, 2**64 - 1))
 def test_hexadecimal_floating_point_is_rounded_once_to_the_nearest_double(bits: int) -> None:
     data = np.concatenate([np.frombuffer(bits.to_bytes(8, "big"), np.uint8), np.zeros(BLANK_BYTES, np.uint8)])
-    section = Section("s", "", "", "s", (field("hfp", 8),), (), 8, None, "fixed", "many")
-    found = read_section(section, data, np.array([0]), np.array([8]))["f"][0].as_py()
+    found = alone(field("hfp", 8), data, np.array([0]))["f"][0].as_py()
     exponent = 4 * ((bits >> 56 & 0x7F) - 64) - 56
     fraction = bits & (1 << 56) - 1
     exact = float(fraction * 2**exponent) if exponent >= 0 else fraction / 2**-exponent
