@@ -97,11 +97,24 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         select own.path as file, coalesce(other.path, '') as counted_in, own.records::bigint as records,
           count(shared.record_seq) as records_shared
         from meta.ledger as own
-        left join meta.record_overlap as shared using (file_id)
+        left join meta.record_overlap as shared on shared.file_id = own.file_id and counted_in <> own.file_id
         left join meta.ledger as other on other.file_id = shared.counted_in
         where own.status <> 'superseded'
         group by all
         order by file, counted_in
+        """,
+    ),
+    (
+        "held_back",
+        "Records that were held back, by system and day",
+        ("system", "day", "file", "reason"),
+        """
+        select smf_sid as system, coalesce(strftime(day, '%Y-%m-%d'), '') as day, coalesce(path, '') as file,
+          coalesce(reason, '') as reason, coalesce(held.records, 0)::bigint as records
+        from (select distinct smf_sid from marts.dim_interval)
+        full join meta.held_back as held using (smf_sid)
+        left join meta.ledger using (file_id)
+        order by system, day, file
         """,
     ),
     (

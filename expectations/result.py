@@ -28,7 +28,8 @@ class Finding:
 
     `severity` is `critical` (stops the build when not met) or `warning`; `subject` is the frame it was checked on;
     `checked` and `unexpected` count rows; `examples` are the first unexpected rows by label, with the value seen;
-    `page` is the detail page, relative to the site.
+    `page` is the detail page, relative to the site. `places` are systems and intervals, as labelled, of all unexpected
+    rows of a critical finding; none where a row has no such labels.
     """
 
     rule: str
@@ -42,6 +43,7 @@ class Finding:
     examples: tuple[dict[str, Any], ...] = ()
     about: str = ""
     page: str = ""
+    places: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def expected(self) -> str:
@@ -95,6 +97,10 @@ class QualityResult:
 
     def as_dict(self) -> dict[str, Any]:
         """The result in JSON's terms."""
-        findings = [asdict(finding) | {"status": finding.status} for finding in self.findings]
+        findings = [
+            {name: value for name, value in asdict(finding).items() if name != "places"}
+            | {"status": finding.status, "where": finding.where}
+            for finding in self.findings
+        ]
         about = {"verdict": self.verdict, "checked": self.extent, "counts": self.counts, "report": self.report.name}
         return {**about, "findings": findings}

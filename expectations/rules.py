@@ -151,6 +151,16 @@ RULES: tuple[Rule, ...] = (
         high=0,
     ),
     Rule(
+        "nothing_is_held_back",
+        "held_back",
+        "records",
+        "No records of a system were held back",
+        "A critical expectation failed for them, so they count nowhere, and what was published of the system before "
+        "stands: load the file mended, and take this one out with `etalon forget FILE`.",
+        "warning",
+        high=0,
+    ),
+    Rule(
         "records_are_not_duplicated",
         "duplicates",
         "copies",

@@ -123,9 +123,17 @@ def _findings(outcome: Any, frame: Frame, rules: dict[str, Rule]) -> list[Findin
                 unexpected=int(detail.get("unexpected_count", 0)),
                 advice=rule.advice,
                 examples=tuple(_plain(example) for example in examples[:_EXAMPLES]),
+                places=_places(frame, examples) if rule.severity == "critical" else frozenset(),
             )
         )
     return found
+
+
+def _places(frame: Frame, examples: Sequence[dict[str, Any]]) -> frozenset[tuple[str, str]]:
+    """Systems and intervals of rows; none where the frame has none."""
+    if not {"system", "interval"} <= {*frame.labels}:
+        return frozenset()
+    return frozenset((str(example["system"]), str(example["interval"])) for example in examples)
 
 
 def _plain(example: dict[str, Any]) -> dict[str, Any]:

@@ -218,6 +218,12 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
                 description="Nothing contradicts itself. Where it does, the former snapshot stays published.",
             ),
             dg.AssetCheckSpec(
+                "nothing_held_back",
+                asset="quality_report",
+                description="All records are published. Those of a system and day that failed a critical expectation "
+                "are held back, where others are not; what was published of the system before stays.",
+            ),
+            dg.AssetCheckSpec(
                 "warnings",
                 asset="quality_report",
                 description="Nothing is doubtful. What is, is published all the same.",
@@ -226,8 +232,12 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
     )
     def _quality_report() -> dg.MaterializeResult:
         """The data-quality site: every expectation over raw tables and marts, and what to do where one is not met."""
+        from pipelines.building import held
+
+        home = Home.from_environment()
         with as_failures():
-            result = steps.check(Home.from_environment())
+            result = steps.judge(home)
+            held_back = held.unpublished(home)
         link = _link(Path(result.report))
         problems = [found.line + (f" ({found.where})" if found.where else "") for found in result.problems]
         counts = result.counts
@@ -239,6 +249,11 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
             metadata={**about, **counts, "verdict": result.verdict},
             check_results=[
                 dg.AssetCheckResult(check_name="critical_expectations", passed=not counts["fail"], metadata=about),
+                dg.AssetCheckResult(
+                    check_name="nothing_held_back",
+                    passed=not held_back,
+                    metadata={**about, "held back": "\n".join(held_back)},
+                ),
                 dg.AssetCheckResult(
                     check_name="warnings",
                     passed=not counts["warn"],

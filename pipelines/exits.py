@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Exit(IntEnum):
-    """What the exit code of `etalon` says; those from 11 on are the warehouse's own, about single inputs."""
+    """What the exit code of `etalon` says; those from 11 to 13 are the warehouse's own, about single inputs."""
 
     OK = 0
     FAILED = 1
@@ -24,6 +24,7 @@ class Exit(IntEnum):
     UNRECOGNISED = 11
     QUARANTINED = 12
     BUSY = 13
+    HELD_BACK = 14
     INTERRUPTED = 130
 
     @property
@@ -47,6 +48,7 @@ MEANINGS = {
     Exit.UNRECOGNISED: "an input is of no known kind or nothing of it could be decoded; it is in the quarantine",
     Exit.QUARANTINED: "inputs were loaded, but some records could not be decoded; they are in the quarantine",
     Exit.BUSY: "an input is still being written; it was left alone",
+    Exit.HELD_BACK: "published without some records of a system: a critical data-quality expectation failed for them",
     Exit.INTERRUPTED: "stopped by the user",
 }
 

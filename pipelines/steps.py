@@ -181,6 +181,19 @@ def check(home: Home) -> Any:
     )
 
 
+def judge(home: Home) -> Any:
+    """Check what was built last, as `check` does. Where critical expectations fail for some systems on some days alone,
+    their records are held back and the marts built and checked without: what is published has passed.
+    """
+    from pipelines.building import held
+
+    result = check(home)
+    while result.verdict == "fail" and held.hold_back(home, result):
+        build(home)
+        result = check(home)
+    return result
+
+
 def quality_line(result: Any) -> str:
     """The verdict of a quality run in one line."""
     counts = result.counts

@@ -11,7 +11,7 @@ from serve.records import Files, Gap, Quality, Record
 from serve.snapshot import Snapshot
 
 MOST_FILES, MOST_GAPS = 200, 200
-ABOUT = ("rule", "title", "subject", "severity", "checked", "unexpected", "advice", "page")
+ABOUT = ("rule", "title", "subject", "severity", "checked", "unexpected", "advice", "page", "where")
 
 _FILES = """
     SELECT path, kind, status, bytes, records, decoded, quarantined, loaded_at,

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ingest.arrays import of_rows
 from ingest.batch import Quarantined
 from ingest.files.outcome import ExitCode, FileReport
-from ingest.warehouse import overlaps, version
+from ingest.warehouse import holding, overlaps, version
 
 WAITING = "cics_dictionary_missing"
 """The reason for which records are quarantined whose CICS dictionary is not known yet."""
@@ -73,6 +73,7 @@ def create(con: duckdb.DuckDBPyConnection) -> None:
         version.write(con)
     for statement in _CREATE:
         con.execute(statement)
+    con.execute(holding.CREATE)
     overlaps.create(con)
 
 

@@ -221,7 +221,7 @@ def release(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
     )
     con.execute("CREATE OR REPLACE TEMP TABLE shared_identity AS SELECT DISTINCT written_raw, digest FROM orphan")
     con.execute("DELETE FROM meta.record_overlap WHERE file_id = $id OR counted_in = $id", {"id": file_id})
-    for table in ("record_identity", "record_incomplete"):
+    for table in ("record_identity", "record_incomplete", "held_back"):
         con.execute(f"DELETE FROM meta.{table} WHERE file_id = ?", [file_id])
     con.execute(
         f"WITH found AS ({_OCCURRENCES}), "
@@ -239,7 +239,7 @@ def counted_elsewhere(con: duckdb.DuckDBPyConnection, file_id: int) -> dict[str,
     """Paths of the files in which records of a file count, with the number of these records."""
     rows = con.execute(
         "SELECT path, count(*) FROM meta.record_overlap AS found JOIN meta.ledger ON ledger.file_id = counted_in "
-        "WHERE found.file_id = ? GROUP BY path ORDER BY path",
+        "WHERE found.file_id = ? AND counted_in <> found.file_id GROUP BY path ORDER BY path",
         [file_id],
     ).fetchall()
     return dict(rows)
@@ -252,5 +252,7 @@ def _update_ledger(con: duckdb.DuckDBPyConnection, table: str) -> None:
 
 
 def _flagged(con: duckdb.DuckDBPyConnection, file_id: int) -> int:
-    (found,) = con.execute("SELECT count(*) FROM meta.record_overlap WHERE file_id = ?", [file_id]).fetchall()[0]
+    (found,) = con.execute(
+        "SELECT count(*) FROM meta.record_overlap WHERE file_id = ? AND counted_in <> file_id", [file_id]
+    ).fetchall()[0]
     return found

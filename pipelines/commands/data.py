@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -215,20 +216,25 @@ def build(
     layouts: Layouts = None,
 ) -> None:
     """Build the marts, check them, publish them. Only what passes the expectations is published."""
+    from pipelines.building import held
+
     home, reporter = Home.from_environment(), Reporter()
     with reporter.step("building the marts"):
         built = steps.build(home, select=select, everything=everything, progress=reporter.note)
         reporter.note(built or "up to date")
     if not to_publish:
         return
-    verdict = judged(home, reporter)
+    verdict = judged(home, reporter, steps.judge)
     for found in verdict.problems:
         typer.echo(f"etalon: {problem(found)}", err=True)
     if verdict.verdict == "fail":
         raise EtalonError(f"not published: a critical expectation failed; see {verdict.report}", Exit.QUALITY)
+    held_back = held.unpublished(home)
     with reporter.step("publishing the snapshot"):
         path = steps.publish(home, layouts)
     typer.echo(str(path))
+    if held_back:
+        raise EtalonError("\n".join(("published without what is held back", *held_back)), Exit.HELD_BACK)
 
 
 def problem(found: Any) -> str:
@@ -239,10 +245,10 @@ def problem(found: Any) -> str:
     return f"{found.severity}: expected: {found.expected}; not so for {amount}{first}. {found.advice}"
 
 
-def judged(home: Home, reporter: Reporter) -> Any:
+def judged(home: Home, reporter: Reporter, check: Callable[[Home], Any]) -> Any:
     """Run the expectations as a step of a longer command."""
     with reporter.step("checking data quality"):
-        verdict = steps.check(home)
+        verdict = check(home)
         reporter.note(steps.quality_line(verdict))
     return verdict
 
@@ -252,7 +258,7 @@ def check(as_json: Json = False) -> None:
 
     `etalon build --all` builds, and checks, all of history.
     """
-    verdict = judged(Home.from_environment(), Reporter())
+    verdict = judged(Home.from_environment(), Reporter(), steps.check)
     if as_json:
         typer.echo(json.dumps(verdict.as_dict(), indent=2, default=str))
     else:

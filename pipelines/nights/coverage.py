@@ -13,11 +13,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from ingest.warehouse.holding import AFTER_END_MIN
 from pipelines.settings import Coverage
 
 _HEADER = re.compile(r"stg_smf(\d+)(?:_(\d+))?_header")
-#: An interval's records are written after its end: those of the last before midnight, on the day after.
-_AFTER_END_MIN = 5
 #: Fewer records of a type than these on a usual day may as well be none on another.
 _FEW = 8
 _HOUR = dt.timedelta(hours=1)
@@ -84,7 +83,13 @@ def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] 
     with kept_open(snapshot):
         counts = written(snapshot, min(days) - dt.timedelta(weeks=rules.weeks), max(days))
         down = outages(snapshot, min(days), max(days))
-        seen = [(one, lack) for one in days for lack in _of_day(snapshot, one, day, rules, counts, down)]
+        held = _held_back(snapshot)
+        seen = [
+            (one, lack)
+            for one in days
+            for lack in _of_day(snapshot, one, day, rules, counts, down)
+            if (lack.system, one) not in held
+        ]
     found: dict[tuple[str, str], list[Lack]] = defaultdict(list)
     gone = {lack.system for one, lack in seen if one == day and lack.what == "system"}
     for one, lack in seen:
@@ -257,6 +262,17 @@ def outages(snapshot: Path, since: dt.date, until: dt.date) -> dict[str, list[Ou
     return found
 
 
+def _held_back(snapshot: Path) -> set[tuple[str, dt.date]]:
+    """Systems and days whose records came and are held back; none in a snapshot of an earlier version."""
+    from ingest import warehouse
+
+    known = "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'meta' AND table_name = 'held_back'"
+    if not warehouse.query(snapshot, known).num_rows:
+        return set()
+    rows = warehouse.query(snapshot, "SELECT DISTINCT smf_sid, day FROM meta.held_back").to_pylist()
+    return {(row["smf_sid"], row["day"]) for row in rows}
+
+
 def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:
     """Records about a stretch of days."""
     from ingest import warehouse
@@ -268,7 +284,7 @@ def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:
         "AND view_name LIKE 'stg_smf%_header' AND estimated_size > 0",
     ).to_pylist()
     days = (since, until + dt.timedelta(days=1))
-    written_between = [dt.datetime.combine(day, dt.time(minute=_AFTER_END_MIN)) for day in days]
+    written_between = [dt.datetime.combine(day, dt.time(minute=AFTER_END_MIN)) for day in days]
     counts: dict[tuple[str, str], dict[dt.datetime, int]] = {}
     for view in views:
         name = view["view_name"]
@@ -278,7 +294,7 @@ def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:
         kind = ".".join(part for part in named.groups() if part)
         rows = warehouse.query(
             snapshot,
-            f"SELECT smf_sid, date_trunc('hour', written_local - INTERVAL {_AFTER_END_MIN} MINUTE) AS hour, "
+            f"SELECT smf_sid, date_trunc('hour', written_local - INTERVAL {AFTER_END_MIN} MINUTE) AS hour, "
             f"count(*) AS n FROM staging.{name} WHERE written_local >= ? AND written_local < ? GROUP BY ALL",
             written_between,
         ).to_pylist()

@@ -67,6 +67,7 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
     found = [Finding(error, "failure", error, here) for error in night["errors"]]
     if quality.get("verdict") == "fail":
         found.append(Finding("not published", "failure", NOT_PUBLISHED, QUALITY_PAGE))
+    found += [Finding(text, "failure", text, QUALITY_PAGE) for text in night.get("held_back", ())]
     of_files = f"{here}#{anchor(FILES)}" if night["files"] else here
     found += [
         Finding(lack_name(lack), "news" if lack["what"] == "outage" else "warning", lack["text"], of_files)

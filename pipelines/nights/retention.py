@@ -76,7 +76,7 @@ def _forget(con: duckdb.DuckDBPyConnection, limits: Mapping[str, int | None], to
         kept = [limits.get(table) for table in tables]
         if all(days is not None and last < today - dt.timedelta(days=days) for days in kept):
             gone.append(file_id)
-    for table in ("record_identity", "record_incomplete", "record_overlap"):
+    for table in ("record_identity", "record_incomplete", "record_overlap", "held_back"):
         con.execute(f"DELETE FROM meta.{table} WHERE list_contains($files, file_id)", {"files": gone})
 
 

@@ -39,7 +39,7 @@ from pipelines.text import counted
 AGAIN_S = (15, 60, 240)
 _LONGEST_VERDICT = 300
 #: What the exit code of a night is, of all that its steps call for: the first of these.
-_WORST = (Exit.FAILED, Exit.LOCKED, Exit.QUALITY, Exit.NO_INPUT, Exit.UNRECOGNISED, Exit.QUARANTINED)
+_WORST = (Exit.FAILED, Exit.LOCKED, Exit.QUALITY, Exit.HELD_BACK, Exit.NO_INPUT, Exit.UNRECOGNISED, Exit.QUARANTINED)
 
 
 @dataclass
@@ -56,6 +56,7 @@ class Night:
     late: list[str] = field(default_factory=list)
     headroom: list[str] = field(default_factory=list)
     quality: dict[str, Any] | None = None
+    held_back: list[str] = field(default_factory=list)
     published: bool = False
     model: dict[str, Any] | None = None
     lacks: list[dict[str, Any]] = field(default_factory=list)
@@ -76,7 +77,7 @@ class Night:
         if self.quality is not None and self.quality["verdict"] == "fail":
             return NOT_PUBLISHED
         came = f"{counted(loaded, 'file')} loaded" if self.files else "no new files"
-        came += ", published" * self.published
+        came += ", published" * self.published + " without what is held back" * bool(self.held_back)
         lacks = {lack_name(lack) for lack in self.lacks}
         warnings = [one.name for one in self.unacknowledged if one.severity == "warning"]
         missing = sum(name in lacks for name in warnings)
@@ -172,6 +173,7 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
     step = partial(_step, home, rules, night, reporter)
     with step("ingesting") as remembered:
         remembered |= _load(home, rules, night, codes)
+    from pipelines.building import held
     from pipelines.building.marts import unpublished
 
     patiently(lambda: steps.prepare(home))
@@ -179,7 +181,7 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
         with step("building the marts"):
             night.built = patiently(lambda: steps.build(home, progress=night.late.append))
         with step("checking data quality"):
-            result = patiently(lambda: steps.check(home))
+            result = patiently(lambda: steps.judge(home))
             of_files = RULES_OF_FILES if undecoded(night.files) else ()
             night.quality = {
                 "verdict": result.verdict,
@@ -191,6 +193,8 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
             codes.append(Exit.QUALITY)
             return
         with step("publishing the snapshot"):
+            night.held_back = patiently(lambda: held.unpublished(home))
+            codes += [Exit.HELD_BACK] * bool(night.held_back)
             patiently(lambda: steps.publish(home))
             night.published = True
     if rules.fit:

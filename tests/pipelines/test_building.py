@@ -8,13 +8,16 @@ from itertools import pairwise
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.formats.smf import decode_batches, encode_dump
+from ingest.registry import load as load_layouts
 from pipelines import steps
-from pipelines.building import merge, window
+from pipelines.building import held, merge, window
 from pipelines.building.marts import building
 from pipelines.building.touched import Span, _packed, union, written_limits
 from pipelines.exits import EtalonError, Exit
@@ -106,16 +109,29 @@ def marts(home: Home) -> dict[str, list[tuple[str, ...]]]:
     return found
 
 
+def contradicting(dump: Path) -> bytes:
+    """A dump in which the work that was done took ten times the CPU that there was."""
+    known = load_layouts()
+    (batch,) = decode_batches(dump, known)
+    periods = batch.tables["smf72_3_period"]
+    at = periods.schema.get_field_index("r723ccpu")
+    too_much = pa.array(10 * periods["r723ccpu"].to_numpy())
+    return encode_dump({**batch.tables, "smf72_3_period": periods.set_column(at, "r723ccpu", too_much)}, known)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_nights_with_late_files_overlaps_and_full_disks_end_where_one_build_does(dumps, tmp_path):
+    """So does a night with an LPAR that contradicts itself, whose records of that day alone do not count."""
     home = Home(tmp_path / "state")
+    sick = tmp_path / "sick.smf"
+    sick.write_bytes(dumps["PRDA", 5].read_bytes() + contradicting(dumps["PRDB", 5]))
     overlapping = tmp_path / "overlap.smf"
     overlapping.write_bytes(dumps["PRDB", 1].read_bytes() + dumps["PRDA", 1].read_bytes())
     late = ("PRDB", 1)
     nights = [
         [path for (lpar, day), path in dumps.items() if day < 5 and (lpar, day) != late],
-        [dumps["PRDA", 5], dumps["PRDB", 5], dumps[late], overlapping],
+        [sick, dumps[late], overlapping],
     ]
     built = []
     for files in nights:
@@ -123,6 +139,8 @@ def test_nights_with_late_files_overlaps_and_full_disks_end_where_one_build_does
         with files_no_larger_than(500_000), pytest.raises((EtalonError, duckdb.Error), match="File too large"):
             steps.build(home)
         built.append(steps.build(home))
+        assert steps.judge(home).verdict == "warn"
+        waiting = held.unpublished(home)
         steps.publish(home)
     assert built[0] == "all of it: nothing is built yet"
     assert built[1].count(" to ") == 2, built
@@ -131,6 +149,10 @@ def test_nights_with_late_files_overlaps_and_full_disks_end_where_one_build_does
     assert steps.build(home, everything=True).startswith("all of it")
     assert by_night == marts(home)
     assert by_night["fct_service_class"]
+    assert [line.partition(" records")[0] for line in waiting] == ["PRDB: 8", "PRDB: 184"]
+    last = "SELECT max(interval_start_local)::VARCHAR FROM marts.dim_interval GROUP BY smf_sid ORDER BY smf_sid"
+    with duckdb.connect(str(home.snapshot), read_only=True) as con:
+        assert con.execute(last).fetchall() == [("2026-09-12 22:00:00",), ("2026-09-11 22:00:00",)]
 
 
 def test_a_file_that_was_taken_out_while_its_marts_were_built_has_all_built_again(tmp_path, new_warehouse):

@@ -47,7 +47,7 @@ export async function overview(body, { known }) {
   if (quality.verdict && quality.verdict !== "pass")
     look(
       RANK.data,
-      `The last check of the data: ${VERDICTS[quality.verdict]} (expectations not met: ${quality.problems.map((one) => one.title).join("; ")})`,
+      `The last check of the data: ${VERDICTS[quality.verdict]} (expectations not met: ${quality.problems.map((one) => (one.where ? `${one.title} (${one.where})` : one.title)).join("; ")})`,
       "data",
       {},
     );

@@ -18,11 +18,12 @@ def hours(days, per_hour=4, missing=()):
     return {at: per_hour for at in every if at not in missing}
 
 
-def missing(monkeypatch, counts, rules=None, down=(), day=DAY, before=()):
+def missing(monkeypatch, counts, rules=None, down=(), day=DAY, before=(), held=frozenset()):
     monkeypatch.setattr(warehouse, "kept_open", lambda _: nullcontext())
     monkeypatch.setattr(coverage, "outages", lambda *_: {"PRDA": down})
     monkeypatch.setattr(coverage, "written", lambda *_: counts)
     monkeypatch.setattr(coverage, "_classes", lambda *_: [])
+    monkeypatch.setattr(coverage, "_held_back", lambda _: held)
     return coverage.lacks(None, day, rules or Coverage(), before)
 
 
@@ -34,6 +35,7 @@ def test_a_system_that_did_not_come_is_one_line(monkeypatch):
     whole = {("PRDA", kind): hours(range(20)) for kind in ("70.1", "72.3")}
     gone = {("PRDB", kind): hours(range(19)) for kind in ("70.1", "72.3", "30")}
     assert texts(monkeypatch, whole | gone) == ["PRDB: nothing of 2026-11-20; the last records are of 2026-11-19"]
+    assert texts(monkeypatch, whole | gone, held={("PRDB", DAY)}) == []
 
 
 def test_a_short_day_names_its_hours_and_half_a_day_its_number(monkeypatch):

@@ -1,0 +1,73 @@
+"""Records that are held back: loaded and accounted for, and counted nowhere, because what they say cannot be so.
+
+`meta.held_back` has a row for every file, system and day of them, with the reason. In `meta.record_overlap` they count
+in their own file, where other records that staging views leave out count in another. So they stay until their file is
+taken out or loaded again.
+"""
+
+import datetime as dt
+from collections.abc import Collection, Mapping
+
+import duckdb
+
+from ingest.layout import Section
+from ingest.registry import Registry
+
+CREATE = """CREATE TABLE IF NOT EXISTS meta.held_back (
+    file_id UBIGINT NOT NULL, smf_sid VARCHAR NOT NULL, day DATE NOT NULL, records UBIGINT NOT NULL,
+    reason VARCHAR NOT NULL
+)"""
+AFTER_END_MIN = 5
+"""Records of an interval are written after its end: so many minutes after midnight still those of the day before."""
+
+
+def hold(
+    con: duckdb.DuckDBPyConnection,
+    registry: Registry,
+    files: Collection[int],
+    reasons: Mapping[tuple[str, dt.date], str],
+) -> int:
+    """Hold back the records of files that systems wrote on days, given with the reason by system and day (local time).
+
+    Returns how many records that are: none where nothing else of the files would count. Reports and logs of
+    IMS name no system, and are not held back.
+    """
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE counted (file_id UBIGINT, record_seq UINTEGER, smf_sid VARCHAR, day DATE)"
+    )
+    con.execute("CREATE OR REPLACE TEMP TABLE doubtful (smf_sid VARCHAR, day DATE, reason VARCHAR)")
+    con.execute("BEGIN")
+    con.executemany("INSERT INTO doubtful VALUES (?, ?, ?)", [[*key, reason] for key, reason in reasons.items()])
+    filled = _filled(con, files)
+    for header in (layout.header for layout in registry.layouts):
+        if header.table in filled:
+            con.execute(f"INSERT INTO counted {_counted(header)}", {"files": list(files)})
+    held = con.execute(
+        "INSERT INTO meta.held_back SELECT file_id, smf_sid, day, count(*), reason FROM counted "
+        "JOIN doubtful USING (smf_sid, day) WHERE EXISTS (FROM counted ANTI JOIN doubtful USING (smf_sid, day)) "
+        "GROUP BY ALL ORDER BY ALL RETURNING records"
+    ).fetchall()
+    if held:
+        con.execute(
+            "INSERT INTO meta.record_overlap SELECT file_id, record_seq, file_id FROM counted "
+            "SEMI JOIN doubtful USING (smf_sid, day) ORDER BY ALL"
+        )
+    con.execute("COMMIT")
+    return sum(records for (records,) in held)
+
+
+def _filled(con: duckdb.DuckDBPyConnection, files: Collection[int]) -> set[str]:
+    """The raw tables that files have rows in."""
+    query = "SELECT DISTINCT unnest(map_keys(row_counts)) FROM meta.ledger WHERE list_contains($files, file_id)"
+    return {table for (table,) in con.execute(query, {"files": list(files)}).fetchall()}
+
+
+def _counted(header: Section) -> str:
+    """The query for the records of `$files` that count, with who wrote them, and of which day they are."""
+    sid, date, clock = (header.by_name(name).column for name in ("smf_sid", "written_date", "written_clock_us"))
+    return (
+        f"SELECT file_id, record_seq, rtrim({sid}, chr(0) || ' ') AS smf_sid, "
+        f"({date} + to_microseconds({clock}::BIGINT * 10000) - INTERVAL {AFTER_END_MIN} MINUTE)::DATE AS day "
+        f"FROM raw.{header.table} ANTI JOIN meta.record_overlap USING (file_id, record_seq) "
+        "WHERE list_contains($files, file_id)"
+    )
