@@ -383,6 +383,7 @@ def _machine(h: History, varies: float) -> dict[str, Any]:
         },
         "weights": {"own": float(m.weight), "total": float(m.total_weight)},
         "others_noise": around(0.0, others, f"{h.system_id} other LPARs"),
+        "others_pieces": around(0.0, 1.0, f"{h.system_id} pieces of other LPARs"),
         "others_growth_per_week": _trend(h, m.others_s, f"{h.system_id} growth of other LPARs"),
     }
 

@@ -42,6 +42,9 @@ Array = NDArray[np.float64]
 # Turns at most of the loop between cost and busy, and between zIIP load and what overflows; change of busy, as a part
 # of it, that is the last to be followed. Each turn leaves a hundredth of it, so that the next would change nothing.
 TURNS, SETTLED = 6, 1e-6
+# How far, relatively, what other LPARs take from moment to moment may be from that of pieces as long as the own: for
+# what an LPAR can get, and for how long its work waits, which goes with the length of their pieces.
+TAKEN, MET = 0.1, 0.3
 # How much of what a fitted factor of waits for zIIPs differs from the theory's is so on other cores or threads, too:
 # all parts are equally likely. Seed of its draws.
 CARRIED, CARRIED_SD, CARRIED_SEED = 0.5, 12**-0.5, 8
@@ -90,7 +93,9 @@ class System:
         self.growth_from = float(entry.get("cost_by_busy", {}).get("from", 0.0))
         self.in_line, self.to_its_end = bool(entry.get("in_line")), bool(entry.get("to_its_end"))
         self.priorities = self._drawn(entry.get("priorities", {"centre": 0.0, "draws": []})) > 0.5
-        self.others_noise = self._drawn(entry.get("others_noise", {"centre": 0.0, "draws": []}))
+        nothing = {"centre": 0.0, "draws": []}
+        self.others_noise = self._drawn(entry.get("others_noise", nothing))
+        self.others_pieces = self._drawn(entry.get("others_pieces", nothing))[:, None]
         self.others_growth = self._drawn(entry.get("others_growth_per_week", {"centre": 0.0, "draws": []}))
         sure = [{"centre": 0.0, "draws": []}] * len(self.streams)
         self.thinking_noise = np.stack([self._drawn(one) for one in entry.get("thinking_noise", sure)], axis=1)
@@ -260,7 +265,7 @@ class System:
     def available(self, scenario: Scenario) -> Array:
         """Engines the LPAR can get, (draws, loads): its own, or what the machine leaves it by weight and cap."""
         shape, sharing = (self.draws, scenario.rates.shape[1]), self.sharing(scenario)
-        got = scenario.engines if sharing is None else sharing.limit(self.others(scenario))
+        got = scenario.engines if sharing is None else sharing.limit(self.others(scenario), TAKEN * self.others_pieces)
         return np.full(shape, got, float)
 
     def steadily_available(self, scenario: Scenario) -> Array:
@@ -279,7 +284,9 @@ class System:
     def _pool(self, scenario: Scenario, used: Array) -> Array:
         """Engines of a pool of its own in which the LPAR's work waits as long as on its machine, (draws, loads)."""
         sharing = self.sharing(scenario)
-        return self.available(scenario) if sharing is None else sharing.pool(used, self.others(scenario))
+        if sharing is None:
+            return self.available(scenario)
+        return sharing.pool(used, self.others(scenario), MET * self.others_pieces)
 
     def evaluate(self, scenario: Scenario, *, responses: bool = True) -> State:
         """Usage and busy at a scenario, users sending as often as they get answers, with responses and limits or

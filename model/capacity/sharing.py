@@ -80,18 +80,22 @@ class Sharing:
         most = np.array([one.engines if one.capped else np.inf for one in self.others])
         return np.asarray(np.minimum(others[..., None] * self._parts, most).sum(axis=-1))
 
-    def limit(self, others: ArrayLike) -> Array:
-        """Engines the LPAR can get where the others use so many: on average what they leave at each moment."""
+    def limit(self, others: ArrayLike, more: ArrayLike = 0.0) -> Array:
+        """Engines the LPAR can get where the others use so many: on average what they leave at each moment.
+
+        ``more`` is by which part the others take more, from moment to moment, than work of equal pieces would.
+        """
         used = np.asarray(others, float)
         most = self.steadily_left(used)
         if not self._meet:
             return most
-        return np.minimum(most, np.interp(used / self.physical, OTHERS, self._got))
+        got = np.minimum(most, np.interp(used / self.physical, OTHERS, self._got))
+        return np.minimum(got - np.asarray(more) * (most - got), most)
 
-    def pool(self, own: ArrayLike, others: ArrayLike) -> Array:
+    def pool(self, own: ArrayLike, others: ArrayLike, more: ArrayLike = 0.0) -> Array:
         """Engines of a pool of its own in which work of ``own`` engines waits as long; the limit where it has to."""
         used, theirs = np.broadcast_arrays(np.asarray(own, float), np.asarray(others, float))
-        limit = self.limit(theirs)
+        limit = self.limit(theirs, more)
         if not theirs.any() or not self._meet:
             return limit
         return self._table.pool(used, theirs, limit)

@@ -227,6 +227,21 @@ def test_engines_that_others_seldom_take_fill_before_the_share_of_the_machine():
     assert any(f"asks for {answer.bottleneck.utilization_pct:.4g} % of them" in note for note in answer.notes)
 
 
+def test_what_other_lpars_take_from_moment_to_moment_is_unsure_where_the_machine_is_full():
+    """Their pieces may be longer than the own ones; an LPAR that has its engines to itself gets all of them."""
+    given = history()
+    none = np.zeros(len(given.seconds))
+    machines = (
+        SharedMachine("M1", engines, 500.0, 1000.0, False, none + 1.5 * SECONDS, none) for engines in (5.2, 9.0)
+    )
+    beside, alone = (
+        predict(bundle_of(replace(given, machine=one)), "PRDA", {"growth_pct": 400}).output("cpu_busy_pct")
+        for one in machines
+    )
+    assert 0.5 < beside.hi - beside.lo < 10 and beside.lo < beside.value < beside.hi < 100
+    assert alone.lo == alone.value == alone.hi == 100
+
+
 def test_maximum_rate_says_where_the_fullest_resource_is_not_the_first_to_fill():
     given = history()
     none = np.zeros(len(given.seconds))

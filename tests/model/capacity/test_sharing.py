@@ -96,6 +96,14 @@ def test_an_lpar_that_wants_more_gets_what_the_others_leave_at_each_moment(lpars
     assert float(sharing.limit(theirs)) == pytest.approx(got, rel=0.01)
 
 
+def test_others_who_take_more_from_moment_to_moment_leave_less_and_never_more_than_on_average():
+    sharing, _, theirs = shared(10.0, [(6.0, Sharer(6, 400.0)), (5.49, Sharer(6, 600.0))])
+    most, got = sharing.steadily_left(np.array(theirs)), sharing.limit(theirs)
+    assert got < most - 0.1
+    assert sharing.limit(theirs, [-2.0, -1.0, 0.0, 0.5]) == pytest.approx([most, most, got, got - 0.5 * (most - got)])
+    assert np.all(np.diff(sharing.pool(3.0, theirs, [-0.5, 0.0, 0.5])) < 0)
+
+
 def test_many_lpars_are_taken_together_with_all_their_weight_and_use():
     others = tuple(Sharer(4, 100.0, part=0.1) for _ in range(10))
     sharing = Sharing.of(10.0, 0.2, Sharer(6, 500.0), others)
