@@ -8,6 +8,7 @@ published since are defined otherwise.
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pipelines.home import DBT_PROJECT, Home
@@ -41,14 +42,17 @@ def keep(con: "duckdb.DuckDBPyConnection", found: list[tuple[str, str]]) -> None
 
 
 def publish(con: "duckdb.DuckDBPyConnection", home: Home) -> None:
-    """Put what the marts of a warehouse have been made by beside the snapshot; nothing, where they never were."""
+    """Put the systems in the marts of a warehouse, with what these have been made by, beside the snapshot; nothing,
+    where they never were.
+    """
     import duckdb
 
-    try:
-        found = con.execute(f"SELECT system_id, definition_digest FROM {TABLE}").fetchall()
-    except duckdb.CatalogException:
-        found = []
-    files.write(home.definitions, json.dumps(dict(found)))
+    found, systems = dict[str, str](), []
+    with suppress(duckdb.CatalogException):
+        found = dict(con.execute(f"SELECT system_id, definition_digest FROM {TABLE}").fetchall())
+        systems = con.execute("SELECT DISTINCT system_id FROM marts.dim_system ORDER BY ALL").fetchall()
+    every = {name: found.get("", "") for (name,) in systems}
+    files.write(home.definitions, json.dumps({**every, **found}))
 
 
 def published(home: Home) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pipelines import steps, text
+from pipelines import provenance, steps, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.progress import Reporter
@@ -21,7 +21,11 @@ def register(app: typer.Typer) -> None:
 
 
 def systems(as_json: Json = False) -> None:
-    """List the reference systems. What is known of each, what can be reproduced, what can be predicted."""
+    """List your own systems, then the reference systems.
+
+    Of each what is known, what can be reproduced, what can be predicted.
+    An own system that cannot be predicted was loaded and not calibrated: `etalon fit` says why.
+    """
     from model.capacity.bundle import BundleError
     from model.capacity.questions import askable
     from model.lab.renderable import renderable
@@ -37,7 +41,8 @@ def systems(as_json: Json = False) -> None:
     can_be_asked = askable(bundle)
     known, rendered = {about.system: about for about in overview()}, set(renderable())
     rows: list[dict[str, Any]] = []
-    for name in sorted({*known, *can_be_asked}):
+    names = {*known, *can_be_asked, *provenance.published(home)} - {""}
+    for name in sorted(names, key=lambda name: (name in known, name)):
         about = known.get(name)
         rows.append(
             {

@@ -95,10 +95,14 @@ def test_systems_are_listed_beside_a_champion_of_another_release(etalon, tmp_pat
     champion = Home(tmp_path / "state").champion
     champion.parent.mkdir(parents=True)
     champion.write_text('{"schema": "etalon-bundle/1"}', encoding="utf-8")
+    published = Home(tmp_path / "state").definitions
+    published.parent.mkdir()
+    published.write_text('{"": "a", "ZPRD": "a"}', encoding="utf-8")
     done = etalon("systems", "--json")
     assert done.returncode == 0 and "run `etalon fit`" in done.stderr
     listed = json.loads(done.stdout)["systems"]
     assert len(listed) > 60 and not any(row["predict"] for row in listed)
+    assert [row["system"] for row in listed if row["class"] == "own"] == [listed[0]["system"]] == ["ZPRD"]
 
 
 def test_debug_shows_where_a_fault_happened(etalon):

@@ -65,6 +65,10 @@ def test_a_warehouse_without_marts_publishes_none(home: Home) -> None:
 
 def test_systems_remember_what_their_marts_were_defined_by(home: Home) -> None:
     digests = kept(home)
+    with duckdb.connect(str(home.warehouse)) as connection:
+        connection.execute("create schema marts")
+        connection.execute("create table marts.dim_system as select unnest(['PRDA', 'PRDB']) as system_id")
     steps.publish(home)
+    assert provenance.published(home) == {"PRDB": digests[""], **digests}
     marked = provenance.marked(home, {"PRDA/SYSA": {"engines": 4}, "PRDB": {}})
     assert marked == {"PRDA/SYSA": {"engines": 4, "definition": digests["PRDA"]}, "PRDB": {"definition": digests[""]}}
