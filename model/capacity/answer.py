@@ -33,11 +33,10 @@ class Estimate:
         """As :meth:`of` for every load; shape (draws, loads)."""
         drawn = np.array((draws[1:] if len(draws) > 1 else draws).T, order="C")
         drawn.sort(axis=1)
-        low, high = (round(part * (drawn.shape[1] - 1)) for part in (0.05, 0.95))
-        found = np.array((draws[0], np.minimum(drawn[:, low], draws[0]), np.maximum(drawn[:, high], draws[0]))).T
-        if np.isfinite(found).all():
-            return [cls(*row) for row in found.tolist()]
-        return [cls(*map(plain, row)) for row in found.tolist()]
+        most, centre = drawn.shape[1] - 1, draws[0]
+        low, high = drawn[:, round(0.05 * most)], drawn[:, round(0.95 * most)]
+        limits = zip(centre.tolist(), np.minimum(low, centre).tolist(), np.maximum(high, centre).tolist(), strict=True)
+        return [cls(plain(value), plain(lo), plain(hi)) for value, lo, hi in limits]
 
     def moved(self, by: float) -> Estimate:
         """The estimate with all three figures moved, none below zero."""

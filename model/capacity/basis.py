@@ -78,7 +78,7 @@ def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, A
 def distance(ready: System, state: State, i: int = 0) -> dict[str, float]:
     """How far load ``i`` lies outside the calibrated rates and the measured engines, in e-folds; empty inside."""
     low, high = ready.entry["support_tps"]
-    rate = float(state.scenario.rates[0, i].sum())
+    rate = float(state.scenario.total_rates[0, i])
     found = {}
     if not low * (1 - ROUNDING) <= rate <= high * (1 + ROUNDING):
         found["etr_tps"] = float(abs(np.log(max(rate, 1e-9) / (high if rate > high else max(low, 1e-9)))))
@@ -98,7 +98,7 @@ def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> 
     if "etr_tps" in outside:
         low, high = entry["support_tps"]
         rate, measured = (
-            float(state.scenario.rates[0, 0].sum()),
+            float(state.scenario.total_rates[0, 0]),
             said(low) if low == high else f"{said(low)} to {said(high)}",
         )
         notes.append(
@@ -175,7 +175,7 @@ def _of_engines(ready: System, state: State) -> list[str]:
 
 def _may_be_full(used: Array) -> float | None:
     """The chance that a resource of which parts, (draws,), are used is full, where it may be or not."""
-    chance = float(np.mean(used[1:] >= 1.0))
+    chance = np.count_nonzero(used[1:] >= 1.0) / max(len(used) - 1, 1)
     return chance if MAYBE_FULL < chance <= SURELY_FULL else None
 
 

@@ -45,6 +45,8 @@ TURNS, SETTLED = 6, 1e-6
 # How far, relatively, what other LPARs take from moment to moment may be from that of pieces as long as the own: for
 # what an LPAR can get, and for how long its work waits, which goes with the length of their pieces.
 TAKEN, MET = 0.1, 0.3
+# Others that are kept; a question is about one or two.
+KEPT_BESIDE = 8
 # How much of what a fitted factor of waits for zIIPs differs from the theory's is so on other cores or threads, too:
 # all parts are equally likely. Seed of its draws.
 CARRIED, CARRIED_SD, CARRIED_SEED = 0.5, 12**-0.5, 8
@@ -59,6 +61,27 @@ class Used(NamedTuple):
     on_ziips: dict[str, Array]
     ziip_work: Array
     spilled: Array
+
+
+class Series(NamedTuple):
+    """The classes' own series on one kind of engine: names, places among those of both, and places among these of
+    what is part of the total."""
+
+    names: tuple[str, ...]
+    rows: slice
+    parts: slice
+
+
+class Beside(NamedTuple):
+    """The other LPARs as asked for, the sharing, and engines: what they use, what they leave the LPAR, as much for its
+    work that waits, and what they would leave if they used as much at every moment; each (draws, loads or 1)."""
+
+    asked: Array | float
+    sharing: Sharing | None
+    used: Array
+    available: Array
+    met: Array
+    steadily: Array
 
 
 class System:
@@ -78,9 +101,13 @@ class System:
             for name, shares in entry.get("mixes", {}).items()
         }
         self.laws = {name: Law.of(name, law) for name, law in entry["usage"].items()}
-        # Of the classes' own work, on CPs and on zIIPs; what it drives comes after.
-        self.direct = tuple(n for n, law in self.laws.items() if law.driver in self.streams or law.driver in self.mixes)
+        # Of the classes' own work, on CPs and then on zIIPs, on each what is part of the total first; what it drives
+        # comes after.
+        own = [n for n, law in self.laws.items() if law.driver in self.streams or law.driver in self.mixes]
+        self.direct = tuple(sorted(own, key=lambda n: (self.laws[n].engine == "ziip", not self.laws[n].part)))
         self.of_rates = Laws.of([self.laws[name] for name in self.direct]) if self.direct else None
+        self.on_cps = self._of_direct("cp")
+        self.on_ziips = self._of_direct("ziip")
         self.capacity: tuple[str, ...] = tuple(entry["capacity"])
         self.draws = len(next(iter(self.laws.values())).noise)
         self.engines = float(entry["engines"])
@@ -90,9 +117,11 @@ class System:
         self.ziips = self.ziip_pool.engines
         self.carried = np.clip(CARRIED + CARRIED_SD * self.deviates(CARRIED_SEED), 0.0, 1.0)
         self.growth = self._drawn(entry.get("cost_by_busy", {"centre": 0.0, "draws": []}))
+        self.dearer = bool(self.growth.any())
         self.growth_from = float(entry.get("cost_by_busy", {}).get("from", 0.0))
         self.in_line, self.to_its_end = bool(entry.get("in_line")), bool(entry.get("to_its_end"))
         self.priorities = self._drawn(entry.get("priorities", {"centre": 0.0, "draws": []})) > 0.5
+        self.some_ranked, self.all_ranked = bool(self.priorities.any()), bool(self.priorities.all())
         nothing = {"centre": 0.0, "draws": []}
         self.others_noise = self._drawn(entry.get("others_noise", nothing))
         self.others_pieces = self._drawn(entry.get("others_pieces", nothing))[:, None]
@@ -108,6 +137,13 @@ class System:
         self.responses = tuple(self._response(law) for law in entry["response"].values())
         self.of_responses = Responses(self.responses, self.draws)
         self.limits = tuple(self._limit(limit) for limit in entry.get("limits", ()))
+        self._besides: dict[tuple[Any, ...], Beside] = {}
+
+    def _of_direct(self, engine: str) -> Series:
+        names = tuple(name for name in self.direct if self.laws[name].engine == engine)
+        first = self.direct.index(names[0]) if names else 0
+        parts = sum(self.laws[name].part for name in names)
+        return Series(names, slice(first, first + len(names)), slice(parts))
 
     def _drawn(self, value: Mapping[str, Any]) -> Array:
         drawn = value["draws"] or [value["centre"]] * (self.draws - 1)
@@ -162,29 +198,31 @@ class System:
         shape = (self.draws, scenario.rates.shape[1])
         alone = self._alone(scenario)
         cost = np.asarray(scenario.cost, float).reshape(-1, 1)
-        here = {name: value * scenario.work for name, value in alone.items() if self._engine(name) == "cp"}
-        on_cps = {name: value + scenario.extra.get(name, 0.0) for name, value in here.items()}
-        on_ziips = {name: value for name, value in alone.items() if self._engine(name) == "ziip"}
-        ziip_work = sum((value for name, value in on_ziips.items() if self.laws[name].part), np.zeros(shape)) + sum(
+        on_cps, on_ziips = alone[self.on_cps.rows] * scenario.work, alone[self.on_ziips.rows]
+        for i, name in enumerate(self.on_cps.names):
+            if name in scenario.extra:
+                on_cps[i] += scenario.extra[name]
+        ziip_work = on_ziips[self.on_ziips.parts].sum(axis=0) + sum(
             value for name, value in scenario.extra.items() if self._engine(name) == "ziip"
         )
-        dearer = bool(np.any(self.growth))
         dear, busy, spilled = cost, np.zeros(shape), np.zeros(shape)
-        found = on_cps
-        for _ in range(TURNS if dearer or self.ziip_pool.overflow else 1):
+        found = dict(zip(self.on_cps.names, on_cps, strict=True))
+        turns = TURNS if self.dearer or self.ziip_pool.overflow else 1
+        for _ in range(turns):
             if self.ziips:
                 waited = self.waited_for_cps(found, scenario)
                 spilled = self.ziip_pool.overflowing(ziip_work, waited, scenario)
-            if dearer:
+            if self.dearer:
                 beside = queues.together(busy, max(round(scenario.engines), 1))
                 dear = cost * (1.0 + self.growth[:, None] * (beside - self.growth_from))
-            found = {name: value * dear for name, value in on_cps.items()}
-            for name, value in on_ziips.items():
+            used = on_cps * dear
+            found = dict(zip(self.on_cps.names, used, strict=True))
+            for name, value in zip(self.on_ziips.names, on_ziips, strict=True):
                 found[name] = value * (1.0 - spilled)
-                twin = name.removesuffix(":ziip")
-                if twin in found:
-                    found[twin] = found[twin] + value * spilled
-            work = sum((found[name] for name in on_cps if self.laws[name].part), np.zeros(shape))
+                twin = found.get(name.removesuffix(":ziip"))
+                if twin is not None:
+                    twin += value * spilled
+            work = used[self.on_cps.parts].sum(axis=0)
             captured = work
             for name, law in self.laws.items():
                 if law.driver == WORK:
@@ -198,9 +236,9 @@ class System:
                     found[name] = law.usage(driving / cost) * cost
             before, busy = busy, sum((found[name] for name in self.capacity), np.zeros(shape))
             with np.errstate(invalid="ignore"):
-                if (np.abs(busy - before) <= SETTLED * busy).all():
+                if turns == 1 or (np.abs(busy - before) <= SETTLED * busy).all():
                     break
-        return Used(found, busy, on_ziips, ziip_work, spilled)
+        return Used(found, busy, dict(zip(self.on_ziips.names, on_ziips, strict=True)), ziip_work, spilled)
 
     def _on_ziips(self, scenario: Scenario, used: Used) -> tuple[Array | None, Array | None]:
         """Busy zIIP cores, as far off their queue's as they were where they were measured, and the stretch of the
@@ -217,14 +255,14 @@ class System:
             busy = self.laws[ZIIP_WORK].usage(done * cores[0] / np.maximum(work[0] * (1.0 - full[0]), 1e-12))
         return busy, stretched[1] if self.ziips and scenario.ziips > 0 else None
 
-    def _alone(self, scenario: Scenario) -> dict[str, Array]:
-        """Engines taken by the classes' own rates, (draws, loads), zIIP work at its cost; that of CPs comes after."""
+    def _alone(self, scenario: Scenario) -> Array:
+        """Engines taken by the classes' own rates, (series, draws, loads), zIIP work at its cost; that of CPs comes
+        after."""
         if self.of_rates is None:
-            return {}
-        drivers = np.array([self.stream(scenario, self.laws[name].driver) for name in self.direct])
-        used = dict(zip(self.direct, self.of_rates.usage(drivers), strict=True))
-        dear = np.asarray(scenario.ziip_cost, float).reshape(-1, 1)
-        return {name: value * dear if self._engine(name) == "ziip" else value for name, value in used.items()}
+            return np.zeros((0, self.draws, scenario.rates.shape[1]))
+        used = self.of_rates.usage(np.array([self.stream(scenario, self.laws[name].driver) for name in self.direct]))
+        used[self.on_ziips.rows] *= np.asarray(scenario.ziip_cost, float).reshape(-1, 1)
+        return used
 
     def _engine(self, name: str) -> str:
         law = self.laws.get(name)
@@ -236,11 +274,25 @@ class System:
         before = (usage[n] for n in self.capacity if n in usage and self.laws[n].level <= least)
         return queues.erlang_c(sum(before, np.zeros((self.draws, 1))), scenario.engines)
 
-    def others(self, scenario: Scenario) -> Array:
-        """Engines that the other LPARs use, (draws, loads or 1): about as recorded, under another weight if asked."""
-        asked = np.asarray(scenario.others, float) * (1.0 + self.others_noise[:, None])
-        sharing = None if scenario.share is None else self.sharing(scenario)
-        return asked if sharing is None else sharing.used(asked)
+    def beside(self, scenario: Scenario) -> Beside:
+        """What the other LPARs use and leave: about as recorded, under another weight if asked. Rates do not change it,
+        so that the same others are looked at once."""
+        held = scenario.share, scenario.capped, scenario.cap_engines
+        key = id(scenario.others), scenario.machine_engines, scenario.engines, *held
+        known = self._besides.get(key)
+        if known is not None and known.asked is scenario.others:
+            return known
+        sharing = self.sharing(scenario)
+        used = np.asarray(scenario.others, float) * (1.0 + self.others_noise[:, None])
+        left = met = steadily = np.array([[scenario.engines]])
+        if sharing is not None:
+            used = used if scenario.share is None else sharing.used(used)
+            left, met = (sharing.limit(used, sd * self.others_pieces) for sd in (TAKEN, MET))
+            steadily = sharing.steadily_left(used)
+        found = self._besides[key] = Beside(scenario.others, sharing, used, left, met, steadily)
+        if len(self._besides) > KEPT_BESIDE:
+            del self._besides[next(iter(self._besides))]
+        return found
 
     def sharing(self, scenario: Scenario) -> Sharing | None:
         """The LPAR among the others of its machine; None where it shares none."""
@@ -264,29 +316,22 @@ class System:
 
     def available(self, scenario: Scenario) -> Array:
         """Engines the LPAR can get, (draws, loads): its own, or what the machine leaves it by weight and cap."""
-        shape, sharing = (self.draws, scenario.rates.shape[1]), self.sharing(scenario)
-        got = scenario.engines if sharing is None else sharing.limit(self.others(scenario), TAKEN * self.others_pieces)
-        return np.full(shape, got, float)
-
-    def steadily_available(self, scenario: Scenario) -> Array:
-        """As :meth:`available`, as if the other LPARs used as much at every moment."""
-        shape, sharing = (self.draws, scenario.rates.shape[1]), self.sharing(scenario)
-        got = scenario.engines if sharing is None else sharing.steadily_left(self.others(scenario))
-        return np.full(shape, got, float)
+        shape, got = (self.draws, scenario.rates.shape[1]), self.beside(scenario).available
+        return got if got.shape == shape else np.full(shape, got)
 
     def machine_busy(self, scenario: Scenario, busy: Array) -> Array | None:
         """Part of the machine in use beside so many engines of the LPAR, (draws, loads); None where it shares none."""
         if self.machine is None:
             return None
         physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
-        return np.asarray((busy + self.others(scenario) + self.machine.management) / physical)
+        return np.asarray((busy + self.beside(scenario).used + self.machine.management) / physical)
 
     def _pool(self, scenario: Scenario, used: Array) -> Array:
         """Engines of a pool of its own in which the LPAR's work waits as long as on its machine, (draws, loads)."""
-        sharing = self.sharing(scenario)
-        if sharing is None:
+        beside = self.beside(scenario)
+        if beside.sharing is None:
             return self.available(scenario)
-        return sharing.pool(used, self.others(scenario), MET * self.others_pieces)
+        return beside.sharing.pool(used, beside.used, beside.met)
 
     def evaluate(self, scenario: Scenario, *, responses: bool = True) -> State:
         """Usage and busy at a scenario, users sending as often as they get answers, with responses and limits or
@@ -422,10 +467,10 @@ class System:
         whole = self._pool(scenario, busy)
         users = self._elsewhere(scenario)
         left = together = np.ones(busy.shape)
-        if self.in_line or not np.all(self.priorities):
+        if self.in_line or not self.all_ranked:
             left = queues.held_off(busy, whole, self._fading(users, usage, list(users), busy))
             together = queues.shortened(queues.stretch(busy, whole), left)
-        if not self.in_line and not np.any(self.priorities):
+        if not self.in_line and not self.some_ranked:
             return {law.level: 0 for law in self.laws.values()}, _stacked(
                 (1, *busy.shape), together, 0.0, np.nan, busy, whole
             )

@@ -22,8 +22,6 @@ CPS = "general-purpose CPs of the LPAR"
 ZIIPS = "zIIPs of the LPAR"
 # Figures for which responses have to be worked out.
 OF_RESPONSES = ("response_ms", "p90_ms", "limit_pct", "users")
-# Figures of groups, which add up to the total.
-PARTS = ("pct", "us_per_tran")
 SHARE = "share of the machine by weight or cap"
 # Chance of having no steady state from which a response has no upper limit, and beyond which it has no value.
 MAYBE_FULL, SURELY_FULL = 0.05, 0.9
@@ -39,6 +37,7 @@ class _Worded:
             if key != "point"
         }
         self._said, self._entry, self._point = "; ".join(self._asked.values()), ready.entry, load.point
+        self._shared_by_all = self._of_all() if load.point is None else {}
         self._silent = not (load.point is not None and not self._asked) and bool(
             not ready.entry["points"] or ready.entry.get("profile")
         )
@@ -59,16 +58,21 @@ class _Worded:
         if self._silent:
             return ""
         if self._point is None:
-            points, asked = self._entry["points"], tuple(self._asked)
-            metrics = (one["metric"] for one in self._entry["outputs"])
-            kept = derived(
-                points[0], ("conditions", asked), lambda: {one: _but(_common(points, one), asked) for one in metrics}
-            )[metric]
+            kept = self._shared_by_all[metric]
             return f"{kept}; {self._said}" if kept and self._said else kept or self._said
         if not self._asked:
             return str(self._point["conditions"].get(metric, ""))
         kept = _but(_pairs(self._point, metric), self._asked)
         return f"{kept}; {self._said}" if kept else self._said
+
+    def _of_all(self) -> dict[str, str]:
+        """By metric, what all measured points share and the question does not ask for otherwise; empty without them."""
+        points, asked = self._entry["points"], tuple(self._asked)
+        if not points:
+            return {}
+        metrics = (one["metric"] for one in self._entry["outputs"])
+        made = lambda: {metric: _but(_common(points, metric), asked) for metric in metrics}  # noqa: E731
+        return derived(points[0], ("conditions", asked), made)
 
 
 def condition_of(ready: System, load: Load, spec: Mapping[str, Any]) -> str:
@@ -114,8 +118,9 @@ def outputs_of_each(
     tables = [figure_table(ready, state, spec) if spec["form"] != "total_rate" or free else None for spec in specs]
     known = [table for table in tables if table is not None]
     every = iter(Estimate.each(np.concatenate(known, axis=1)) if known else ())
-    forms = {spec["form"]: state.used if spec["form"] == "pct" else state for spec in specs if spec["form"] in PARTS}
-    parts = {form: reconciled_each(ready, of) for form, of in forms.items()}
+    states = {"pct": state.used, "us_per_tran": state}
+    wanted = {id(states[spec["form"]]): states[spec["form"]] for spec in specs if spec["form"] in states}
+    moved_of = {key: reconciled_each(ready, of) for key, of in wanted.items()}
     worded = [_Worded(ready, load) for load in loads]
     for spec, table in zip(specs, tables, strict=True):
         if table is None and spec["form"] == "total_rate":
@@ -124,11 +129,12 @@ def outputs_of_each(
             continue
         else:
             estimates = [next(every) for _ in loads]
-            if spec["form"] in PARTS and spec.get("series") in parts[spec["form"]][0]:
+            each = moved_of[id(states[spec["form"]])] if spec["form"] in states else [{}]
+            if spec.get("series") in each[0]:
                 units = _units(ready, state, spec)
                 estimates = [
                     one.moved(unit * moved[spec["series"]])
-                    for one, unit, moved in zip(estimates, units, parts[spec["form"]], strict=True)
+                    for one, unit, moved in zip(estimates, units, each, strict=True)
                 ]
             found = list(estimates)
         for row, words, one in zip(rows, worded, found, strict=True):
@@ -219,6 +225,8 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
 def of_settled(times: Array) -> Array:
     """Responses, (draws, loads), whose value, where there may be no steady state, is the median of the draws that have
     one; none where these are hardly any."""
+    if np.isfinite(times).all():
+        return times
     settled = np.isfinite(times[1:])
     chance = 1.0 - settled.mean(axis=0)
     unsure = np.flatnonzero((chance > MAYBE_FULL) | ~np.isfinite(times[0]))
@@ -303,7 +311,7 @@ def resources(ready: System, state: State) -> dict[str, Array]:
         found[f"machine {ready.machine.name}"] = state.machine_busy
         if bool(np.any(state.available < state.scenario.engines - 1e-9)):
             # It is full as soon as what the others leave from moment to moment is used up.
-            steadily = state.busy / ready.steadily_available(state.scenario)
+            steadily = state.busy / ready.beside(state.scenario).steadily
             found[SHARE] = np.where(state.busy >= state.available, np.maximum(steadily, 1.0), steadily)
     found.update({one.resource: state.limits[one.name] for one in ready.limits if one.name in state.limits})
     if not ready.ziip_pool.overflow:

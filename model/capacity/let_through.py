@@ -38,7 +38,7 @@ def let_through(at_rates: AtRates, system: System, state: State) -> State:
         through = state.with_loads(loads, at_rates(_past_limits(at_rates, state.at_loads(loads), limits)))
         inside = {system.streams[number] for limit in limits for number in limit.members}
         state = _meeting(state, through, full, [key for key in state.response_ms if key[1] not in inside])
-    loads = np.flatnonzero(np.any(through.busy > through.available, axis=0))
+    loads = np.flatnonzero((through.busy > through.available).any(axis=0))
     if len(loads):
         over = through.at_loads(loads)
         done = at_rates(_past_engines(system, over))

@@ -21,6 +21,8 @@ MSU_PER_SU = 3600e-6
 FOUR_HOURS = np.timedelta64(4, "h")
 # Of several recorded intervals, such as those of an hour of the week, the last so many.
 MOST_WINDOWS = 8
+# Loads whose four hours are evaluated in one go: about as many numbers as a processor keeps near.
+LOADS_AT_ONCE = 8
 
 
 def ratings(service_units_per_s: float | None, software_service_units_per_s: float | None) -> dict[str, float]:
@@ -58,21 +60,26 @@ def msu(ready: System, state: State, form: str) -> Array | None:
     profile, asked = ready.entry.get("profile"), state.scenario
     if profile is None or not asked.recorded:
         return None
-    return each * np.stack([_four_hours(ready, profile, asked, i) for i in range(asked.rates.shape[1])], axis=1)
+    loads = range(asked.rates.shape[1])
+    some = (loads[at : at + LOADS_AT_ONCE] for at in loads[::LOADS_AT_ONCE])
+    return each * np.concatenate([_four_hours(ready, profile, asked, chosen) for chosen in some], axis=1)
 
 
-def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, load: int) -> Array:
-    """(draws,) mean engines in use over the four hours up to the end of the interval asked, at one of the loads.
+def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, loads: Sequence[int]) -> Array:
+    """Mean engines in use over the four hours up to the end of the interval asked, (draws, loads), at some loads.
 
     The intervals before it have their recorded loads, changed as the interval asked is; no more is used than
     engines and caps let.
     """
     base, before, extra = derived(profile, asked.recorded, lambda: _until(profile, asked.recorded))
-    changed = np.where(base > 0, asked.rates[:, load : load + 1] / np.where(base > 0, base, 1.0), 1.0)
+    rates = asked.rates[:, loads[0] : loads[-1] + 1, None]
+    changed = np.where(base > 0, rates / np.where(base > 0, base, 1.0), 1.0) * before
+    everywhere = {name: np.tile(values, len(loads)) for name, values in extra.items()}
+    changed = changed.reshape(len(changed), -1, changed.shape[-1])
+    used = ready.usage(replace(asked, rates=changed, extra=everywhere)).busy
     sharing = ready.sharing(asked)
     most = asked.engines if sharing is None else sharing.own.engines
-    used = ready.usage(replace(asked, rates=changed * before, extra=extra)).busy
-    return np.asarray(np.minimum(used, most).mean(axis=1))
+    return np.asarray(np.minimum(used, most).reshape(len(used), len(loads), -1).mean(axis=2))
 
 
 def _until(profile: Mapping[str, Any], intervals: Sequence[int]) -> tuple[Array, Array, dict[str, Array]]:

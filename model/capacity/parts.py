@@ -148,8 +148,9 @@ class Laws:
             if far.any():
                 mean = mean + np.where(far, np.maximum((x - edge) * (each + curve * (2.0 * edge - 1.0)), 0.0), 0.0)
             mean = np.maximum(mean, 0.0)
-            out = np.maximum(np.log(driver / self.high), np.where(self.low > 0, np.log(self.low / driver), -np.inf))
-            distance = np.where(driver > 0, np.maximum(out, 0.0), 0.0)
+            # One over the other is nowhere above 1 where it is no number.
+            further = np.maximum(driver / self.high, np.where(driver > 0, self.low / driver, 0.0))
+            distance = np.log(np.maximum(further, 1.0))
         return np.asarray(self.scale * mean * np.maximum(self.certain + self.drift * distance, 0.0))
 
 

@@ -152,9 +152,9 @@ def held_off(offered: ArrayLike, servers: ArrayLike, fading: ArrayLike) -> Array
     where fewer are: with N users who are elsewhere when not inside it is one over the number elsewhere, and this the
     queue M/M/m//N (responses of N users within 1.5 % from 10 users on). 1 where nobody fades.
     """
-    load, pool, fade = np.broadcast_arrays(*(np.asarray(one, float) for one in (offered, servers, fading)))
     if not np.any(np.asarray(fading) > LEAST_FADING):
-        return np.ones(load.shape)
+        return np.ones(np.broadcast(offered, servers, fading).shape)
+    load, pool, fade = np.broadcast_arrays(*(np.asarray(one, float) for one in (offered, servers, fading)))
     shows = (fade > LEAST_FADING) & (load > 0)
     steady = load < pool * STEADY
     found = np.where(steady | ~shows, 1.0, 0.0)

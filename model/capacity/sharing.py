@@ -92,10 +92,10 @@ class Sharing:
         got = np.minimum(most, np.interp(used / self.physical, OTHERS, self._got))
         return np.minimum(got - np.asarray(more) * (most - got), most)
 
-    def pool(self, own: ArrayLike, others: ArrayLike, more: ArrayLike = 0.0) -> Array:
-        """Engines of a pool of its own in which work of ``own`` engines waits as long; the limit where it has to."""
-        used, theirs = np.broadcast_arrays(np.asarray(own, float), np.asarray(others, float))
-        limit = self.limit(theirs, more)
+    def pool(self, own: ArrayLike, others: ArrayLike, limit: Array | None = None) -> Array:
+        """Engines of a pool of its own in which work of ``own`` engines waits as long, where it has to the ``limit``
+        beside these others."""
+        used, theirs, limit = np.broadcast_arrays(own, others, self.limit(others) if limit is None else limit)
         if not theirs.any() or not self._meet:
             return limit
         return self._table.pool(used, theirs, limit)

@@ -256,7 +256,7 @@ def test_an_lpar_of_no_weight_gets_what_is_left():
     system = System({**ENTRY, "on_machine": {**MACHINE, "share": 0.0}})
     assert system.available(scenario(1.0, 1.0)) == pytest.approx(ENGINES)
     asked = scenario(1.0, 1.0, others=6.0)
-    assert system.steadily_available(asked) == pytest.approx(1.9)
+    assert system.beside(asked).steadily == pytest.approx(1.9)
     assert (system.available(asked) < 1.9).all()
 
 

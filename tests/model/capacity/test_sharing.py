@@ -101,7 +101,7 @@ def test_others_who_take_more_from_moment_to_moment_leave_less_and_never_more_th
     most, got = sharing.steadily_left(np.array(theirs)), sharing.limit(theirs)
     assert got < most - 0.1
     assert sharing.limit(theirs, [-2.0, -1.0, 0.0, 0.5]) == pytest.approx([most, most, got, got - 0.5 * (most - got)])
-    assert np.all(np.diff(sharing.pool(3.0, theirs, [-0.5, 0.0, 0.5])) < 0)
+    assert np.all(np.diff(sharing.pool(3.0, theirs, sharing.limit(theirs, [-0.5, 0.0, 0.5]))) < 0)
 
 
 def test_many_lpars_are_taken_together_with_all_their_weight_and_use():
