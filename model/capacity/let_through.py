@@ -23,8 +23,9 @@ Array = NDArray[np.float64]
 AtRates = Callable[[Scenario], State]
 ByClass = Mapping[tuple[str, str], Array]
 
-# Turns in which the part that gets through a limit is looked for, and how full the limit is then.
-TURNS, FILLED = 12, 0.999
+# Turns in which the part that gets through a limit is looked for, of which one in so many halves it, how full the limit
+# is then, and how full it is aimed at.
+TURNS, HALVED, FILLED, NEAR = 12, 3, 0.999, 0.9995
 
 
 def let_through(at_rates: AtRates, system: System, state: State) -> State:
@@ -71,39 +72,36 @@ def _meeting(state: State, through: State, full: NDArray[np.bool_], keys: Sequen
 def _past_limits(at_rates: AtRates, state: State, limits: Sequence[Limit]) -> Scenario:
     """The scenario where members of limits come as often as these let them through."""
     asked = replace(state.scenario, users=None)
+    asked = replace(asked, rates=np.broadcast_to(asked.rates, (*state.busy.shape, asked.rates.shape[2])))
 
-    def coming(parts: Sequence[Array]) -> Scenario:
-        rates = np.broadcast_to(asked.rates, (*state.busy.shape, asked.rates.shape[2])).copy()
+    def coming(parts: Array, loads: NDArray[np.intp]) -> Scenario:
+        some = asked.at_loads(loads)
         for limit, part in zip(limits, parts, strict=True):
-            rates[:, :, list(limit.members)] *= part[:, :, None]
-        return replace(asked, rates=rates)
+            some.rates[:, :, list(limit.members)] *= part[:, :, None]
+        return some
 
-    taken = [state.limits[limit.name] for limit in limits]
-    high = [np.ones(one.shape) for one in taken]
-    low = [np.where(one >= 1.0, 0.0, 1.0) for one in taken]
-    parts = high
+    at_high = np.stack([state.limits[limit.name] for limit in limits])
+    high, low = np.ones(at_high.shape), np.where(at_high >= 1.0, 0.0, 1.0)
+    at_low = low * at_high
+    every = loads = np.arange(state.busy.shape[1])
     for turn in range(TURNS):
-        # What is held for a time of its own is taken in proportion to the rate; else the part is halved.
-        near = (1.0 + FILLED) / 2.0
-        parts = [
-            np.where((few < guess) & (guess < many) & (turn % 2 == 0), guess, (few + many) / 2.0)
-            for few, many, guess in zip(
-                low, high, (p * near / t for p, t in zip(parts, taken, strict=True)), strict=True
-            )
-        ]
-        found = at_rates(coming(parts))
-        taken = [np.maximum(found.limits[limit.name], 1e-12) for limit in limits]
-        low = [np.where(one < 1.0, part, few) for one, part, few in zip(taken, parts, low, strict=True)]
-        high = [np.where(one < 1.0, many, part) for one, part, many in zip(taken, parts, high, strict=True)]
-        if all(
-            np.all((few == 1.0) | ((few == part) & (one >= FILLED)))
-            for few, part, one in zip(low, parts, taken, strict=True)
-        ):
+        few, many, of_few, of_many = (one[:, :, loads] for one in (low, high, at_low, at_high))
+        # What is held for a time of its own is taken in proportion to the rate; without end, it is full and no more.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            guess = few + (NEAR - of_few) * (many - few) / (of_many - of_few)
+        guessed = (few < guess) & (guess < many) & (of_many > 1.0) & (turn % HALVED < HALVED - 1)
+        part = np.where(guessed, guess, (few + many) / 2.0)
+        found = at_rates(coming(part, loads))
+        taken = np.stack([found.limits[limit.name] for limit in limits])
+        below = taken < 1.0
+        low[:, :, loads], at_low[:, :, loads] = np.where(below, part, few), np.where(below, taken, of_few)
+        high[:, :, loads], at_high[:, :, loads] = np.where(below, many, part), np.where(below, of_many, taken)
+        loads = loads[~((few == 1.0) | (below & (taken >= FILLED))).all(axis=(0, 1))]
+        if not len(loads):
             break
     # The centre may be full where most draws are not: as with responses, the value is what the middle of these has.
-    for one in low:
-        one[0] = np.median(one[min(1, len(one) - 1) :], axis=0)
-    return coming(low)
+    low[:, 0] = np.median(low[:, min(1, low.shape[1] - 1) :], axis=1)
+    return coming(low, every)
 
 
 def _past_engines(system: System, state: State) -> Scenario:
