@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pipelines.exits import EtalonError, Exit
-from pipelines.table_files import TableFiles
+from pipelines.table_files import TableFiles, cores
 
 
 def decode_file(
@@ -131,7 +131,7 @@ def _decode(path: Path, name: str, known: Any, handlers: Mapping[str, Any], file
     except OSError as error:
         return unreadable(name, error)
     accounts = Accounts()
-    with closing(made_ahead(read(path, identity, known, handlers))) as batches:
+    with closing(made_ahead(read(path, identity, known, handlers, cores()))) as batches:
         while True:
             try:
                 batch = next(batches, None)

@@ -31,7 +31,7 @@ class TableFiles:
         self._open: dict[str, Write] = {}
         # What is entered later is left sooner: every thread has ended when the files are closed.
         self._files, self._stack = stack.enter_context(ExitStack()), stack
-        self._threads = self._writers(max(_cores() - 1, 1))
+        self._threads = self._writers(max(cores() - 1, 1))
         self._begun: dict[str, Future[None]] = {}
         self._held = Held(self._begin if folder else self._write, _HELD_BYTES if folder else 0)
 
@@ -47,7 +47,7 @@ class TableFiles:
 
     def finish(self) -> None:
         """Write what is held, and wait for it. Raises what a write has raised."""
-        self._threads = self._writers(_cores())
+        self._threads = self._writers(cores())
         self._held.write()
         for begun in self._begun.values():
             begun.result()
@@ -112,8 +112,9 @@ class TableFiles:
         return self._folder / f"{table}.{self._form}"
 
 
-def _cores() -> int:
-    return os.cpu_count() or 1
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _json_lines(sink: Any, label: dict[str, str], rows: Any) -> None:

@@ -25,7 +25,7 @@ class Held:
         if held and held[0].schema != rows.schema:
             self._hand_over(name)
         self._tables.setdefault(name, []).append(rows)
-        self._bytes += rows.nbytes + _COLUMN_BYTES * rows.num_columns
+        self._bytes += rows.get_total_buffer_size() + _COLUMN_BYTES * rows.num_columns
         if self._bytes >= self._room:
             self.write()
 

@@ -30,13 +30,17 @@ _REPORTS = (Kind.RMF_XML, Kind.RMF_JSON)
 
 
 def read(
-    path: Path, identity: Identity, registry: Registry, handlers: Mapping[str, Handler] | None = None
+    path: Path,
+    identity: Identity,
+    registry: Registry,
+    handlers: Mapping[str, Handler] | None = None,
+    threads: int = 1,
 ) -> Iterator[Batch]:
     """Batches of a file of the given kind; `handlers` know what earlier files have said, such as dictionaries.
 
-    What cannot be read is quarantined with its bytes.
+    threads: how many may make the tables of SMF records at once. What cannot be read is quarantined with its bytes.
     """
-    reader, records = _reader(identity, registry, handlers, path), 0
+    reader, records = _reader(identity, registry, handlers, path, threads), 0
     with path.open("rb") as stream:
         try:
             for batch in reader(stream):
@@ -50,9 +54,11 @@ def read(
             yield Batch(quarantined=[_with_bytes(path, rest)])
 
 
-def _reader(identity: Identity, registry: Registry, handlers: Mapping[str, Handler] | None, path: Path) -> Reader:
+def _reader(
+    identity: Identity, registry: Registry, handlers: Mapping[str, Handler] | None, path: Path, threads: int
+) -> Reader:
     readers: dict[Kind, Reader] = {
-        Kind.SMF: lambda _: _smf(path, registry, handlers),
+        Kind.SMF: lambda _: _smf(path, registry, handlers, threads),
         Kind.RMF_XML: _named("rmf.reader", "read_reports"),
         Kind.RMF_JSON: _named("rmf.json_form", "read_json_reports"),
         Kind.RMF_TEXT: _named("rmf.printed", "read_text_reports"),
@@ -116,10 +122,10 @@ def _unrecognised(identity: Identity) -> Iterator[Batch]:
     raise Unreadable(identity.reason, f"{identity.detail}; {EXPECTED}")
 
 
-def _smf(path: Path, registry: Registry, handlers: Mapping[str, Handler] | None) -> Iterator[Batch]:
+def _smf(path: Path, registry: Registry, handlers: Mapping[str, Handler] | None, threads: int) -> Iterator[Batch]:
     from ingest.formats.smf.decode import decode_batches
 
-    return _records(path, decode_batches(path, registry, name=str(path), handlers=handlers))
+    return _records(path, decode_batches(path, registry, name=str(path), handlers=handlers, threads=threads))
 
 
 def _ims_log(path: Path, registry: Registry) -> Iterator[Batch]:

@@ -86,11 +86,11 @@ def test_records_of_several_types_keep_their_order() -> None:
     assert [kind for _, kind in sorted(found)] == [kind for _, kind in expected]
 
 
-def test_the_size_of_batches_does_not_change_what_is_decoded() -> None:
+def test_neither_the_size_of_batches_nor_threads_change_what_is_decoded() -> None:
     tables = random_tables(LAYOUTS["smf30"], 3, 60)
     dump = encode_dump(tables, REGISTRY)
     assert len(dump) > 2 * 65_536
-    small, large = decode(dump, batch_bytes=65_536), decode(dump)
+    small, large = decode(dump, batch_bytes=65_536), decode(dump, threads=3)
     assert all(small[name].combine_chunks().equals(large[name].combine_chunks()) for name in large)
 
 

@@ -1,5 +1,7 @@
 """Which layout each record of a dump has, by its type, its subtype and what tells versions apart."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -40,16 +42,15 @@ class Assignment:
         reaches = lengths[whole] >= self._subtype + 2
         subtypes = np.where(reaches, numbers_at(data, np.where(reaches, at + self._subtype, 0), 2), 0)
         uses = (data[at + self._flags] & self._uses_subtypes != 0) & reaches
-        kinds, kind_of = np.unique((types << 17) | (subtypes << 1) | uses, return_inverse=True)
-        layouts: dict[str, tuple[Layout, list[int]]] = {}
+        kinds = (types << 17) | (subtypes << 1) | uses
+        layouts: dict[str, tuple[Layout, list[Ints]]] = {}
         versions: dict[str, tuple[Layout, list[Ints]]] = {}
-        for number, kind in enumerate(kinds.tolist()):
+        for kind, members in _grouped(kinds, whole):
             record_type, subtype, used = kind >> 17, kind >> 1 & 0xFFFF, kind & 1
             found = self._registry.layouts_for(record_type, subtype)
             if found and found[0].when is None:
-                layouts.setdefault(found[0].name, (found[0], []))[1].append(number)
+                layouts.setdefault(found[0].name, (found[0], []))[1].append(members)
                 continue
-            members = whole[kind_of == number]
             for layout in found:
                 chosen = members[_holds(layout, data, starts[members], lengths[members])]
                 versions.setdefault(layout.name, (layout, []))[1].append(chosen)
@@ -58,19 +59,18 @@ class Assignment:
                 continue
             name = f"{record_type}.{subtype}" if used else str(record_type)
             batch.skip(name, len(members), int(lengths[members].sum()))
-        assigned = [(layout, whole[np.isin(kind_of, numbers)]) for layout, numbers in layouts.values()]
-        for layout, parts in versions.values():
-            rows = np.sort(np.concatenate(parts))
-            if len(rows):
-                assigned.append((layout, rows))
-        return assigned
+        assigned = [
+            (layout, parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts)))
+            for layout, parts in (*layouts.values(), *versions.values())
+        ]
+        return [(layout, rows) for layout, rows in assigned if len(rows)]
 
     def _dated(self, frames: Frames, rows: Ints, sequence: Ints, batch: Batch) -> Ints:
         """The rows that have a date of writing, or none filled in; the others are set aside."""
         item = self._written
         dates = numbers_at(frames.buffer, frames.starts[rows] + item.offset, item.length)
         first = dates[:1]  # Nearly all records of a stretch are of one day.
-        distinct = [*first.tolist(), *np.unique(dates[dates != first]).tolist()]
+        distinct = {*first.tolist(), *dates[dates != first].tolist()}
         wrong = [date for date in distinct if date and not is_date(date.to_bytes(item.length))]
         if not wrong:
             return rows
@@ -79,6 +79,15 @@ class Assignment:
             text = f"SMF header, {item.ibm}: X'{date:08X}' is not a packed date: a record of another kind, or damaged"
             batch.quarantined.append(set_aside(frames, place, int(sequence[place]), "record_date_not_valid", text))
         return rows[~undated]
+
+
+def _grouped(kinds: Ints, rows: Ints) -> Iterator[tuple[int, Ints]]:
+    """Each kind with the rows of it, in their order. (`np.unique` would load all that NumPy has for masked arrays.)"""
+    order = np.argsort(kinds, kind="stable")
+    ordered = kinds[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    for start, members in zip(starts.tolist(), np.split(rows[order], starts)[1:], strict=True):
+        yield int(ordered[start]), members
 
 
 def _holds(layout: Layout, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints) -> npt.NDArray[np.bool_]:

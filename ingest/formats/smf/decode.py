@@ -5,8 +5,11 @@ by column. What is not decoded is accounted for: skipped for want of a layout, o
 """
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +21,7 @@ from ingest.codec.handlers import Handler
 from ingest.formats.smf.assigning import Assignment, set_aside
 from ingest.formats.smf.handlers import make as make_handler
 from ingest.formats.smf.measuring import measure
-from ingest.formats.smf.placing import tables_of
+from ingest.formats.smf.placing import Maker, tables_of
 from ingest.formats.smf.plan import Found, Plan
 from ingest.formats.smf.split import SplitRecords
 from ingest.framing import ByteStream, Frames, read_frames
@@ -45,26 +48,28 @@ def decode_batches(
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     name: str | None = None,
     handlers: Mapping[str, Handler] | None = None,
+    threads: int = 1,
 ) -> Iterator[Batch]:
     """Decode a dump, batch by batch.
 
     source: a path, the bytes of a dump, or an open binary stream; name: what errors call the latter two; handlers:
-    those to use by name, for instance one that knows the dictionaries of earlier dumps. Tables have the columns of
-    `Section.arrow_schema()`; a record's rows share one `record_seq`, counted through the whole dump. Memory is bounded
-    by `batch_bytes`, whatever the size of the input. Raises FramingError when no record can be told apart.
+    those to use by name, for instance one that knows the dictionaries of earlier dumps; threads: how many make tables
+    at once. Tables have the columns of `Section.arrow_schema()`; a record's rows share one `record_seq`, counted
+    through the whole dump. Memory is bounded by `batch_bytes`, whatever the size of the input. Raises FramingError when
+    no record can be told apart.
     """
-    if isinstance(source, (str, Path)):
-        with Path(source).open("rb", buffering=0) as file:
-            yield from _decode_stream(file, registry, batch_bytes, name or str(source), handlers)
-    else:
-        stream = io.BytesIO(source) if isinstance(source, bytes) else source
-        yield from _decode_stream(stream, registry, batch_bytes, name or "input", handlers)
+    with ExitStack() as stack:
+        stream: ByteStream
+        if isinstance(source, (str, Path)):
+            stream, name = stack.enter_context(Path(source).open("rb", buffering=0)), name or str(source)
+        else:
+            stream, name = io.BytesIO(source) if isinstance(source, bytes) else source, name or "input"
+        pool = stack.enter_context(ThreadPoolExecutor(threads, "decode")) if threads > 1 else None
+        decoder = _Decoder(registry, handlers or {}, pool.map if pool else map)
+        yield from _decode_stream(stream, decoder, batch_bytes, name)
 
 
-def _decode_stream(
-    stream: ByteStream, registry: Registry, batch_bytes: int, name: str, handlers: Mapping[str, Handler] | None
-) -> Iterator[Batch]:
-    decoder = _Decoder(registry, handlers or {})
+def _decode_stream(stream: ByteStream, decoder: "_Decoder", batch_bytes: int, name: str) -> Iterator[Batch]:
     for frames in read_frames(stream, name, batch_bytes=batch_bytes):
         others: Frames | None = frames
         while others is not None:
@@ -80,10 +85,12 @@ def _decode_stream(
 class _Decoder:
     """Decodes the records of each layout together; remembers what spans stretches.
 
-    `stretch` says how many bytes of records to hand over next.
+    `stretch` says how many bytes of records to hand over next; `run` calls what makes tables, several at once or one
+    after another.
     """
 
-    def __init__(self, registry: Registry, handlers: Mapping[str, Handler]) -> None:
+    def __init__(self, registry: Registry, handlers: Mapping[str, Handler], run: Callable[..., Iterator[Any]]) -> None:
+        self._run = run
         self._assignment = Assignment(registry)
         self._plans: dict[str, Plan] = {}
         self._handlers = dict(handlers)
@@ -99,17 +106,26 @@ class _Decoder:
         self._next += records
         batch = Batch(quarantined=list(frames.quarantined))
         batch.framing_bytes = frames.framing_bytes
-        further: list[dict[str, pa.Table]] = []
+        first: dict[str, Maker] = {}
+        further: list[dict[str, Maker]] = []
         for layout, rows in self._assignment.assign(frames, sequence, batch):
-            tables = self._decode_layout(layout, frames, rows, sequence[rows], batch)
-            batch.tables.update(next(tables, {}))
-            further.extend(tables)
+            parts = self._decode_layout(layout, frames, rows, sequence[rows], batch)
+            first |= next(parts, {})
+            further.extend(parts)
+        batch.tables |= self._made(first)
         self.note_incomplete(batch)
         columns = sum(table.num_columns for table in batch.tables.values())
         self.stretch = max(_SHORTEST_STRETCH, columns * _BYTES_PER_COLUMN)
         yield batch
-        for tables_of_one in further:
-            yield Batch(tables=tables_of_one)
+        for part in further:
+            yield Batch(tables=self._made(part))
+
+    def _made(self, makers: dict[str, Maker]) -> dict[str, pa.Table]:
+        """The tables that have rows."""
+        largest_first = sorted(makers, key=lambda name: makers[name].size, reverse=True)
+        tables = self._run(Maker.make, [makers[name] for name in largest_first])
+        made = dict(zip(largest_first, tables, strict=True))
+        return {name: made[name] for name in makers if made[name].num_rows}
 
     def note_incomplete(self, batch: Batch) -> None:
         """Put down with a batch the split records whose missing pieces are waited for no longer."""
@@ -119,7 +135,8 @@ class _Decoder:
 
     def _decode_layout(
         self, layout: Layout, frames: Frames, rows: Ints, sequence: Ints, batch: Batch
-    ) -> Iterator[dict[str, pa.Table]]:
+    ) -> Iterator[dict[str, Maker]]:
+        """What makes the tables of some records, in parts that may be made one after another."""
         if layout.name not in self._plans:
             self._plans[layout.name] = Plan.of(layout)
         plan = self._plans[layout.name]
@@ -130,9 +147,8 @@ class _Decoder:
             batch.quarantined.append(set_aside(frames, int(rows[place]), int(sequence[place]), reason, text))
         good = found.faults == 0
         self._set_aside_undated(plan, frames, rows, sequence, found, good, batch)
-        handled: dict[str, pa.Table] = {}
         if layout.handler:
-            handled = self._handle(layout, frames, rows, sequence, good, batch)
+            batch.tables |= self._handle(layout, frames, rows, sequence, good, batch)
         if not good.all():
             found, starts, lengths, sequence = found.taken(good), starts[good], lengths[good], sequence[good]
         batch.decoded += len(lengths)
@@ -149,11 +165,9 @@ class _Decoder:
             batch.notes[f"section_not_known:{layout.header.table}"] += int(unknown.sum())
         estimate = plan.row_bytes[0] + found.counts @ plan.row_bytes[1:]
         for part in _parts(estimate):
-            tables = tables_of(
+            yield tables_of(
                 plan, frames.buffer, starts[part], found.taken(part), sequence[part], owners[part], first[part]
             )
-            yield tables | handled
-            handled = {}
 
     def _set_aside_undated(
         self,

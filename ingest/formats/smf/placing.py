@@ -1,6 +1,8 @@
 """Rows of sections that have been found and checked: where each stands, its keys, and the tables they make."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ from ingest.codec.tables import entries_table, rows_table
 from ingest.formats.smf.kernels.locating import place_sections
 from ingest.formats.smf.kernels.nesting import place_chained, place_pointed
 from ingest.formats.smf.plan import Found, Plan
-from ingest.layout import Layout, Section
+from ingest.layout import Section
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -37,6 +39,18 @@ class PlacedRows(NamedTuple):
         """The section's table of these rows."""
         keys = (self.record_seq, self.section_seq, self.parent_seq if section.parent else None)
         return rows_table(section, data, self.at, self.limits, *keys, selectors)
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """A table that is to be made: about how many bytes of the records it takes, and what makes it."""
+
+    size: int
+    _make: Callable[[], pa.Table]
+
+    def make(self) -> pa.Table:
+        """The table."""
+        return self._make()
 
 
 def place_rows(
@@ -73,48 +87,49 @@ def place_rows(
 
 def tables_of(
     plan: Plan, data: Bytes, starts: Ints, found: Found, sequence: Ints, owners: Ints, first: Ints
-) -> dict[str, pa.Table]:
-    """Tables of the header and of every section of records at `starts`, all without fault, by name.
+) -> dict[str, Maker]:
+    """What makes the tables of the header and of every section of records at `starts`, all without fault, by name.
 
-    sequence: record_seq of each record; owners and first as in `place_rows`.
+    sequence: record_seq of each record; owners and first as in `place_rows`. The tables of repeated sections may be
+    without rows.
     """
-    header = plan.layout.header
-    top = PlacedRows(starts, found.heads, sequence.astype(np.uint32), np.zeros(len(starts), np.uint32))
-    tables = {header.table: top.table(header, data)}
+    layout = plan.layout
+    header = PlacedRows(starts, found.heads, sequence.astype(np.uint32), np.zeros(len(starts), np.uint32))
+    made = {layout.header.table: Maker(len(starts) * layout.header.length, partial(header.table, layout.header, data))}
     placed: dict[int, PlacedRows] = {}
     for column, section in enumerate(plan.sections):
         if not found.counts[:, column].any():
             continue
         rows = placed[column] = place_rows(plan, column, data, starts, found, owners, first, placed)
-        selectors = _selectors(plan.layout, section, tables, rows) if section.selected_by else None
-        tables[section.table] = rows.table(section, data, selectors)
-        for part in (part for part in plan.layout.repeated if part.parent == section.name):
-            entries = entries_table(part, data, rows.at, rows.limits, rows.record_seq, rows.section_seq)
-            if entries.num_rows:
-                tables[part.table] = entries
-    return {section.table: tables[section.table] for section in plan.layout.sections if section.table in tables}
+        size, make = len(rows.at) * section.length, partial(rows.table, section, data)
+        if section.selected_by:
+            other = layout.section(section.selected_by[0])
+            make = partial(_selected, section, other, data, rows, placed.get(plan.sections.index(other)))
+        made[section.table] = Maker(size, make)
+        for part in (part for part in layout.repeated if part.parent == section.name):
+            places = rows.at, rows.limits, rows.record_seq, rows.section_seq
+            made[part.table] = Maker(size, partial(entries_table, part, data, *places))
+    return {section.table: made[section.table] for section in layout.sections if section.table in made}
 
 
-def _selectors(layout: Layout, section: Section, tables: Mapping[str, pa.Table], rows: PlacedRows) -> dict[str, Ints]:
-    """What the rows of another section that hold the numbers of these say in the fields that conditions name.
+def _selected(section: Section, other: Section, data: Bytes, rows: PlacedRows, by: PlacedRows | None) -> pa.Table:
+    """The table of a section whose conditions name fields of another one, by whose rows its own are selected.
 
-    It is 0 for rows whose number no row holds.
+    A field is 0 for rows whose number no row of the other section holds.
     """
     assert section.selected_by is not None
-    other, index = layout.section(section.selected_by[0]), section.selected_by[1]
     found = {name: np.zeros(len(rows.at), np.int64) for name in section.selectors_elsewhere}
-    if other.table not in tables:
-        return found
-    table = tables[other.table]
+    if by is not None:
+        table = by.table(other, data)
 
-    def numbers(name: str) -> Ints:
-        return table[other.by_name(name).column].fill_null(0).to_numpy().astype(np.int64)
+        def numbers(name: str) -> Ints:
+            return table[other.by_name(name).column].fill_null(0).to_numpy().astype(np.int64)
 
-    known = table["record_seq"].to_numpy().astype(np.int64) << 32 | numbers(index)
-    order = np.argsort(known, kind="stable")
-    wanted = rows.record_seq.astype(np.int64) << 32 | (rows.section_seq.astype(np.int64) + 1)
-    place = order[np.minimum(np.searchsorted(known[order], wanted), len(order) - 1)]
-    held = known[place] == wanted
-    for name, values in found.items():
-        values[held] = numbers(name)[place[held]]
-    return found
+        known = by.record_seq.astype(np.int64) << 32 | numbers(section.selected_by[1])
+        order = np.argsort(known, kind="stable")
+        wanted = rows.record_seq.astype(np.int64) << 32 | (rows.section_seq.astype(np.int64) + 1)
+        place = order[np.minimum(np.searchsorted(known[order], wanted), len(order) - 1)]
+        held = known[place] == wanted
+        for name, values in found.items():
+            values[held] = numbers(name)[place[held]]
+    return rows.table(section, data, found)
