@@ -43,6 +43,8 @@ CROWDED_SD = 1.0
 # Turns between factors of the waits and how far these scatter; ratios that are tried of how far the longest waits
 # scatter to how far responses without waits do.
 TURNS, RATIOS = 2, np.geomspace(0.2, 500.0, 24)
+# How long bursts last, in s, where how long they wait in them is told.
+LASTING_S = 3.0
 # Columns of the rest and of the waits for engines, that for a limit coming after them.
 ENGINES = 5
 
@@ -149,54 +151,67 @@ def pools(h: History, used: Array) -> Array:
     return found
 
 
+@dataclass(frozen=True)
+class Loads:
+    """Engines in use, (I, C) by class and (I,) in all, for good or, if given, for so many seconds."""
+
+    used: Array
+    busy: Array
+    lasting_s: float | None = None
+
+
+@dataclass(frozen=True)
+class InBursts:
+    """A class, by number, whose transactions come for the part ``on`` of the time, in bursts."""
+
+    c: int
+    on: float
+
+    def moments(self, loads: Loads, stay: float) -> list[tuple[Loads, Array]]:
+        """The loads while a burst lasts and between two of them, each with the parts of the transactions of all
+        classes, (C,), that come then."""
+        found = []
+        for part, times in ((self.on, 1.0 / self.on), (1.0 - self.on, 0.0)):
+            used = loads.used.copy()
+            used[:, self.c] *= times
+            busy = loads.busy + stay * (used[:, self.c] - loads.used[:, self.c])
+            parts = np.full(used.shape[1], part)
+            parts[self.c] = part * times
+            found.append((Loads(used, busy, LASTING_S), parts))
+        return found
+
+
 def seen_by(
-    h: History, streams: Sequence[int], ziip: Mapping[str, Any], order: Order, stay: float = 1.0
+    h: History,
+    streams: Sequence[int],
+    ziip: Mapping[str, Any],
+    order: Order,
+    stay: float = 1.0,
+    bursts: InBursts | None = None,
 ) -> dict[int, Seen]:
     """The classes with usable responses, by number, and their waits if work gets the engines in this order.
 
-    Transactions are on the engines ``stay`` times as long as they are charged for.
+    Transactions are on the engines ``stay`` times as long as they are charged for; those of a class may come in bursts.
     """
-    busy = h.busy_s / h.seconds
-    whole = pools(h, busy)
-    steady = busy < UNSTEADY * whole
+    loads = Loads(np.nan_to_num(h.cp_s) / h.seconds[:, None], h.busy_s / h.seconds)
+    always = _Waits(h, streams, order, loads)
+    steady = loads.busy < UNSTEADY * always.whole
     # What waited for full engines is still waiting when the next interval begins.
     steady[1:] &= steady[:-1]
-    used = np.nan_to_num(h.cp_s) / h.seconds[:, None]
-    uncaptured = np.maximum(busy - used.sum(axis=1), 0.0)
+    moments = [] if bursts is None else [(_Waits(h, streams, order, at), by) for at, by in bursts.moments(loads, stay)]
     ziip_stretch = _ziip_stretch(h, ziip)
     limited = h.limited_ms()
-    users = _elsewhere(h, streams)
-    together = queues.held_off(busy, whole, _fading(used, busy, users, users))
-    pieces = 1e3 * _mean_size(h, list(streams), used[:, list(streams)].sum(axis=1))
     found = {}
     for c in streams:
         kept = steady & (h.ended[:, c] >= FEWEST_ENDED) & np.isfinite(h.response_ms[:, c]) & np.isfinite(h.cp_s[:, c])
         if kept.sum() < FEWEST_INTERVALS:
             continue
-        level = h.importance[c]
-        own = used[:, h.importance == level].sum(axis=1) + (uncaptured if level == 0 else 0.0)
-        above = used[:, h.importance < level].sum(axis=1) + (uncaptured if level > 0 else 0.0)
-        if order is Order.IMPORTANCE:
-            pool = np.minimum(whole, pools(h, own + above))
-            alike = [i for i in users if h.importance[i] == level]
-            stretched, longer = queues.by_importance(own, pool, above, _fading(used, own, users, alike))
-            offered = own + above
-            longer *= 1e3 * _mean_size(h, [i for i in streams if h.importance[i] < level], above)
-        else:
-            offered, pool = busy, whole
-            in_line = order is Order.IN_LINE
-            stretched = queues.stretch_in_line(own, whole, above, busy) if in_line else queues.stretch(busy, whole)
-            stretched = queues.shortened(stretched, together)
-            longer = np.zeros(len(busy))
         service = 1e3 * _by_day(h, h.cp_s[:, c] / h.dearer, h.ended[:, c]) * h.dearer
         on_ziip = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
-        if order.to_its_end:
-            wait = pieces * (stretched - 1.0)
-            wait = np.where(np.isfinite(wait), wait, np.nan)
-            queued, behind = (part * wait for part in queues.leaning(busy, whole))
-        else:
-            queued = service * (stretched - 1.0)
-            behind = longer if order is Order.IMPORTANCE else service * longer
+        waits, offered, pool = always.of(c, service)
+        if moments:
+            waits = sum((parts[c] * one.of(c, service)[0] for one, parts in moments), np.zeros(waits.shape))
+        queued, behind, crowded = waits
         kept &= np.isfinite(queued)
         response, ended, waited = h.response_ms[kept, c] - limited[kept, c], h.ended[kept, c], limited[kept, c]
         usual = np.median(response)
@@ -211,7 +226,7 @@ def seen_by(
             (service + on_ziip)[kept],
             queued[kept],
             behind[kept],
-            (behind * np.minimum(offered / pool, 1.0) if order is Order.IMPORTANCE else 0.0 * behind)[kept],
+            crowded[kept],
             (on_ziip * (ziip_stretch - 1.0))[kept],
             waited,
             offered[kept],
@@ -224,6 +239,73 @@ def seen_by(
         if order.to_its_end:
             found[c] = replace(found[c], alone=_alone(found[c]))
     return found
+
+
+class _Waits:
+    """Waits for engines at some loads if work gets them in an order."""
+
+    def __init__(self, h: History, streams: Sequence[int], order: Order, loads: Loads) -> None:
+        self.h, self.streams, self.order, self.used = h, streams, order, loads.used
+        self.uncaptured = np.maximum(loads.busy - loads.used.sum(axis=1), 0.0)
+        self.users = _elsewhere(h, streams)
+        self.whole = pools(h, loads.busy)
+        self.pieces = self._mean_size(list(streams), loads.used[:, list(streams)].sum(axis=1))
+        self.lasting_s = loads.lasting_s
+        self.busy = self._built_up(loads.busy, self.whole)
+        self.together = queues.held_off(self.busy, self.whole, self._fading(self.busy, self.users))
+
+    def of(self, c: int, service: Array) -> tuple[Array, Array, Array]:
+        """Of a class with a ``service`` of so many ms, (I,), the three columns of :class:`Seen`, (3, I) in ms, and the
+        work that shares engines with it and these, (I,)."""
+        h, level = self.h, self.h.importance[c]
+        own = self.used[:, h.importance == level].sum(axis=1) + (self.uncaptured if level == 0 else 0.0)
+        above = self.used[:, h.importance < level].sum(axis=1) + (self.uncaptured if level > 0 else 0.0)
+        if self.order is Order.IMPORTANCE:
+            pool = np.minimum(self.whole, pools(h, own + above))
+            offered, before = self._built_up(own + above, pool), self._built_up(above, pool)
+            alike = [i for i in self.users if h.importance[i] == level]
+            fading = self._fading(own, alike)
+            stretched, longer = queues.by_importance(offered - before, pool, before, fading)
+            behind = longer * self._mean_size([i for i in self.streams if h.importance[i] < level], before)
+            return (
+                np.array([service * (stretched - 1.0), behind, behind * np.minimum(offered / pool, 1.0)]),
+                offered,
+                pool,
+            )
+        if self.order is Order.IN_LINE:
+            before = self._built_up(above, self.whole)
+            until = self._built_up(own + above, self.whole)
+            stretched = queues.stretch_in_line(until - before, self.whole, before, self.busy)
+        else:
+            stretched = queues.stretch(self.busy, self.whole)
+        stretched = queues.shortened(stretched, self.together)
+        none = np.zeros(len(self.busy))
+        if not self.order.to_its_end:
+            return np.array([service * (stretched - 1.0), none, none]), self.busy, self.whole
+        wait = self.pieces * (stretched - 1.0)
+        wait = np.where(np.isfinite(wait), wait, np.nan)
+        idle, full = queues.leaning(self.busy, self.whole)
+        return np.array([idle * wait, full * wait, none]), self.busy, self.whole
+
+    def _built_up(self, offered: Array, pool: Array) -> Array:
+        """The load as whose a queue is that began empty, where the load does not last."""
+        if self.lasting_s is None:
+            return offered
+        return queues.building_up(offered, pool, 1e3 * self.lasting_s / np.maximum(self.pieces, 1e-9))
+
+    def _mean_size(self, classes: Sequence[int], work: Array) -> Array:
+        """(I,) mean ms of CPU of the transactions of some classes that are on the engines, where what else there is of
+        the ``work`` (I,) on these counts as nothing."""
+        h, some = self.h, list(classes)
+        size_ms = 1e3 * np.nansum(h.cp_s[:, some], axis=0) / np.maximum(h.ended[:, some].sum(axis=0), 1.0)
+        return np.asarray(self.used[:, some] @ size_ms / np.maximum(work, 1e-12))
+
+    def _fading(self, work: Array, classes: Iterable[int]) -> Array:
+        """(I,) part of the ``work`` of some classes that stays away for each that is inside beyond their mean
+        number."""
+        work = np.maximum(work, 1e-12)
+        parts = ((self.used[:, c] / work) ** 2 / np.maximum(self.users[c], 1e-9) for c in classes)
+        return np.asarray(sum(parts, np.zeros(len(work))))
 
 
 def _alone(seen: Seen) -> float:
@@ -246,20 +328,6 @@ def _elsewhere(h: History, streams: Sequence[int]) -> dict[int, Array]:
         rest_s = max(float(np.nanquantile(seen, UNWAITING)), 0.0) if np.isfinite(seen).any() else 0.0
         found[c] = (thinking_s[:, c] + rest_s * h.ended[:, c]) / h.seconds
     return found
-
-
-def _fading(used: Array, work: Array, users: Mapping[int, Array], classes: Iterable[int]) -> Array:
-    """(I,) part of the ``work`` of some classes that stays away for each that is inside beyond their mean number."""
-    parts = ((used[:, c] / np.maximum(work, 1e-12)) ** 2 / np.maximum(users[c], 1e-9) for c in classes)
-    return np.asarray(sum(parts, np.zeros(len(work))))
-
-
-def _mean_size(h: History, streams: list[int], work: Array) -> Array:
-    """(I,) mean seconds of CPU of the transactions of some classes that are on the engines, where what else there is of
-    the ``work`` (I,) on these counts as nothing."""
-    used = np.nan_to_num(h.cp_s[:, streams]) / h.seconds[:, None]
-    size_s = np.nansum(h.cp_s[:, streams], axis=0) / np.maximum(h.ended[:, streams].sum(axis=0), 1.0)
-    return np.asarray(used @ size_s / np.maximum(work, 1e-12))
 
 
 def _ziip_stretch(h: History, ziip: Mapping[str, Any]) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import queues
+from model.capacity.bursts import Bursts, Moment
 from model.capacity.derived import derived
 from model.capacity.let_through import let_through
 from model.capacity.limiting import Times
@@ -138,6 +139,10 @@ class System:
         self.of_responses = Responses(self.responses, self.draws)
         self.limits = tuple(self._limit(limit) for limit in entry.get("limits", ()))
         self._besides: dict[tuple[Any, ...], Beside] = {}
+        self.bursts = None
+        if entry.get("bursts"):
+            on, lasting_s = (self._drawn(entry["bursts"][key]) for key in ("on", "lasting_s"))
+            self.bursts = Bursts(self.numbers[entry["bursts"]["stream"]], on, lasting_s)
 
     def _of_direct(self, engine: str) -> Series:
         names = tuple(name for name in self.direct if self.laws[name].engine == engine)
@@ -369,8 +374,6 @@ class System:
     def _times(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array, ziip_stretch: Array | None) -> Times:
         """Responses without limits, and what they are made of."""
         laws = self.of_responses
-        index, stretched = self.stretches(scenario, usage, busy)
-        level, longer, ahead, offered, pool = stretched[:, [index[self.level(one.series)] for one in self.responses]]
 
         def of_each(values: Iterable[Array]) -> Array:
             return _stacked(busy.shape, *values)
@@ -382,14 +385,14 @@ class System:
         rate = np.maximum(rate, 1e-12)
         used = of_each(used_by(one.series) for one in self.responses)
         service = 1e3 * used / rate
-        if self.to_its_end:
-            idle, full = queues.leaning(offered, pool)
-            longer = laws.factor * idle + laws.behind * full
-            queued = 1e3 * self._mean_size(scenario, usage) * (level - 1.0) * longer
-        else:
-            crowded = laws.behind + laws.crowded * np.minimum(offered / pool, 1.0)
-            behind = np.where(np.isnan(ahead), service, ahead) * crowded * longer
-            queued = service * laws.factor * (level - 1.0) + behind
+        always = Moment(scenario, usage, busy, None)
+        level, *_, offered, pool = stretched = self._stretched(always)
+        queued = self._queued(always, stretched, service)
+        if self.bursts is not None:
+            parts = np.array([self.bursts.parts(self.numbers.get(one.stream)) for one in self.responses])
+            each = (self._queued(one, self._stretched(one), service) for one in self.moments(always))
+            in_bursts = sum(parts[:, i] * one for i, one in enumerate(each))
+            queued = np.where(np.isfinite(queued), in_bursts, queued)
         if scenario.longer is not None:
             one = np.ones(busy.shape)
             numbers = (self.numbers.get(response.stream) for response in self.responses)
@@ -409,6 +412,30 @@ class System:
         # A response that is shorter than its CPU time by a part of it is of work that runs in parallel.
         using = np.maximum(service + ziip + np.minimum(laws.rest_ms, 0.0), 0.0)
         return Times(laws.keys, rate, used, offered, pool, response, using, waiting)
+
+    def _stretched(self, moment: Moment) -> Array:
+        """What waits of each response, (5, responses, draws, loads), as :meth:`stretches` has it by level."""
+        places, found = self.stretches(moment)
+        return found[:, [places[self.level(one.series)] for one in self.responses]]
+
+    def _queued(self, moment: Moment, stretched: Array, service: Array) -> Array:
+        """Waits for engines in ms at one load, (responses, draws, loads), from what waits of each."""
+        laws, (level, longer, ahead, offered, pool) = self.of_responses, stretched
+        if self.to_its_end:
+            idle, full = queues.leaning(offered, pool)
+            more = laws.factor * idle + laws.behind * full
+            return np.asarray(1e3 * self._mean_size(moment.scenario, moment.usage) * (level - 1.0) * more)
+        crowded = laws.behind + laws.crowded * np.minimum(offered / pool, 1.0)
+        behind = np.where(np.isnan(ahead), service, ahead) * crowded * longer
+        return np.asarray(service * laws.factor * (level - 1.0) + behind)
+
+    def moments(self, always: Moment) -> list[Moment]:
+        """The loads that engines see one after the other: while bursts last, and between them."""
+        if self.bursts is None:
+            return [always]
+        loads = [(one, self.usage(one)) for one in self.bursts.scenarios(always.scenario)]
+        lasting_s = self.bursts.lasting_s[:, None]
+        return [Moment(one, used.by_series, used.busy, lasting_s) for one, used in loads]
 
     def _deviating(self, scenario: Scenario, times: Times) -> dict[tuple[str, str], Array]:
         """Let responses deviate as they were seen to; their 90th percentiles, by metric and class."""
@@ -457,14 +484,18 @@ class System:
         """Priority level of the work of some series, 0 the highest."""
         return min((self.laws[name].level for name in series), default=0)
 
-    def stretches(self, scenario: Scenario, usage: Mapping[str, Array], busy: Array) -> tuple[dict[int, int], Array]:
+    def stretches(self, moment: Moment) -> tuple[dict[int, int], Array]:
         """What waits at each priority level, (5, levels, draws, loads), with the place of each level in it.
 
         Stretch of work behind short pieces, and what long ones add; in draws without priorities one for all, and
         nothing. With it the mean CPU time of what is more important, in ms (not a number without priorities), the work
         that shares the engines, and the engines.
         """
+        scenario, usage, busy, lasting_s = moment
         whole = self._pool(scenario, busy)
+        if lasting_s is not None:
+            services = lasting_s / np.maximum(self._mean_size(scenario, usage), 1e-12)
+            busy = queues.building_up(busy, whole, services)
         users = self._elsewhere(scenario)
         left = together = np.ones(busy.shape)
         if self.in_line or not self.all_ranked:
@@ -474,17 +505,20 @@ class System:
             return {law.level: 0 for law in self.laws.values()}, _stacked(
                 (1, *busy.shape), together, 0.0, np.nan, busy, whole
             )
-        usage = self.done(scenario, usage, busy, whole)
+        usage = usage if lasting_s is not None else self.done(scenario, usage, busy, whole)
         levels = sorted({law.level for law in self.laws.values() if law.engine == "cp"})
         here = [[n for n in self.capacity if n in usage and self.laws[n].level == level] for level in levels]
         own = _stacked(busy.shape, *(sum((usage[n] for n in names), np.zeros(busy.shape)) for names in here))
         until = np.cumsum(own, axis=0)
+        pool = np.minimum(whole, self._pool(scenario, until))
+        if lasting_s is not None:
+            until = queues.building_up(until, pool, services)
+            own = np.diff(until, axis=0, prepend=0.0)
         above = until - own
         places = {level: i for i, level in enumerate(levels)}
         if self.in_line:
             in_line = queues.shortened(queues.stretch_in_line(own, whole, above, busy), left)
             return places, _stacked(own.shape, in_line, 0.0, np.nan, busy, whole)
-        pool = np.minimum(whole, self._pool(scenario, until))
         fading = _stacked(busy.shape, *(self._fading(users, usage, names, own[i]) for i, names in enumerate(here)))
         short, longer = queues.by_importance(own, pool, above, fading)
         sizes = (self._mean_size(scenario, usage, level, above[i]) for i, level in enumerate(levels))

@@ -16,6 +16,7 @@ import numpy as np
 
 from model.capacity import queues
 from model.capacity.asked import compiled, understood
+from model.capacity.bursts import Moment
 from model.capacity.ensemble import System
 from model.capacity.loads import Load
 from model.capacity.parts import CAPTURED, CAPTURED_BUT_ZIIP, WORK, Limit, State
@@ -198,7 +199,7 @@ class _Description:
         plain = TransactionClass(name=stream, route=tuple(route), priority=self._priority(law.level))
         rate, think_s = self.rates[stream], self._think_s(stream)
         if not think_s or metric is None:
-            return replace(plain, arrivals=Arrivals.poisson(rate))
+            return replace(plain, arrivals=self._arrivals(stream))
         response_s = 1e-3 * float(self.state.response_ms[metric, stream][0, 0])
         users = max(round(rate * (think_s + response_s)), math.floor(rate * response_s) + 1)
         return replace(plain, users=users, think=Distribution.exponential(users / rate - response_s))
@@ -254,8 +255,7 @@ class _Description:
         ready, state, key = self.ready, self.state, (metric, stream)
         cp_s, ziip_s = self._cp_s(stream), self._ziip_s(stream)
         level = min(ready.laws[name].level for name in self._series(stream, CP))
-        places, stretched = ready.stretches(self.scenario, state.usage, state.busy)
-        stretch, longer, *_ = stretched[:, places[level], 0, 0].tolist()
+        stretch, longer = self._stretched(stream, level)
         if ready.in_line:
             found = cp_s + self._size_above(HIGHEST + 1) * (stretch - 1.0)
         else:
@@ -272,6 +272,31 @@ class _Description:
             own = float(limit.factor[0]) * limit.weight(ready.streams.index(stream))
             limited += waits[limit.name] / max(own, 1e-9)
         return found, limited
+
+    def _stretched(self, stream: str, level: int) -> tuple[float, float]:
+        """Stretch of a stream's work behind short pieces, and what long ones add."""
+        ready = self.ready
+        moments = ready.moments(Moment(self.scenario, self.state.usage, self.state.busy, None))
+        parts = [1.0]
+        if ready.bursts is not None:
+            parts = [float(part[0, 0]) for part in ready.bursts.parts(ready.numbers.get(stream))]
+        found = np.zeros(2)
+        for part, moment in zip(parts, moments, strict=True):
+            places, stretched = ready.stretches(moment)
+            found += part * stretched[:2, places[level], 0, 0]
+        return float(found[0]), float(found[1])
+
+    def _arrivals(self, stream: str) -> Arrivals:
+        """How an open stream comes: by chance, or in bursts."""
+        bursts, rate = self.ready.bursts, self.rates[stream]
+        if bursts is None or bursts.stream != self.ready.numbers.get(stream):
+            return Arrivals.poisson(rate)
+        on, lasting_s = float(bursts.on[0]), float(bursts.lasting_s[0])
+        return Arrivals(
+            interarrival=Distribution.exponential(on / rate),
+            on=Distribution.exponential(lasting_s),
+            off=Distribution.exponential(lasting_s * (1.0 - on) / on),
+        )
 
     def _size_above(self, level: int) -> float:
         """Mean seconds of a piece of the work that goes before this level, weighted by its engines in use."""

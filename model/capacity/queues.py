@@ -285,6 +285,19 @@ def stretch_in_line(offered: ArrayLike, servers: ArrayLike, above: ArrayLike, to
     return np.where(steady, 1.0 + waited, np.inf)
 
 
+def building_up(offered: ArrayLike, servers: ArrayLike, services: ArrayLike) -> Array:
+    """The load, below ``servers``, at which a queue is as long as one at the load ``offered`` that began empty and has
+    gone on for an exponential time of so many mean ``services``.
+
+    With one server the number inside is geometric (J. Abate and W. Whitt, *Transient behavior of the M/M/1 queue*,
+    1987).
+    """
+    load, pool = np.asarray(offered, float), np.asarray(servers, float)
+    filled, ended = load / pool, 1.0 / (pool * np.asarray(services, float))
+    both = filled + 1.0 + ended
+    return np.asarray(pool * 2.0 * filled / (both + np.sqrt(np.maximum(both**2 - 4.0 * filled, 0.0))))
+
+
 def leaning(offered: ArrayLike, servers: ArrayLike) -> tuple[Array, Array]:
     """Two parts, which are 1 together, of waits of work that runs to its end: the first shrinks as the engines fill,
     the second grows.

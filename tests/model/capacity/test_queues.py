@@ -171,6 +171,19 @@ def test_between_whole_numbers_of_engines_waiting_lies_between_theirs(offered, s
     assert waiting[1] >= waiting[2] - 1e-12
 
 
+@pytest.mark.parametrize("load", [0.0, 0.6, 1.0, 1.3])
+@pytest.mark.parametrize("services", [3.0, 200.0])
+def test_a_queue_that_began_empty_is_as_long_as_its_chain_has_it(load, services):
+    room = 1000
+    up, down = np.full(room - 1, load), np.ones(room - 1)
+    chain = np.diag(up, 1) + np.diag(down, -1)
+    chain -= np.diag(chain.sum(axis=1))
+    after = np.linalg.solve((np.eye(room) - services * chain).T, np.eye(room)[0])
+    alike = queues.building_up(load, 1.0, services)
+    assert alike / (1.0 - alike) == pytest.approx(float(after @ np.arange(room)), rel=1e-6)
+    assert queues.building_up(0.7 * load, 5, 1e12) == pytest.approx(0.7 * load, rel=1e-6)
+
+
 @pytest.mark.parametrize("offered", [4.0, 5.0])
 def test_there_is_no_steady_state_at_or_above_the_engines(offered):
     assert np.isinf(queues.stretch(offered, 4))
