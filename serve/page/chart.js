@@ -249,7 +249,13 @@ function marks(u, spec) {
     ctx.stroke();
     ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
     ctx.textAlign = x > bbox.left + 0.7 * bbox.width ? "right" : "left";
-    ctx.fillText(` ${mark.label} `, x, bbox.top + 12 * devicePixelRatio);
+    const y = bbox.top + 12 * devicePixelRatio;
+    // A line behind it would cross it out.
+    ctx.setLineDash([]);
+    ctx.lineWidth = 4 * devicePixelRatio;
+    ctx.strokeStyle = style("panel");
+    ctx.strokeText(` ${mark.label} `, x, y);
+    ctx.fillText(` ${mark.label} `, x, y);
     ctx.restore();
   }
 }

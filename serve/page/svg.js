@@ -98,7 +98,7 @@ const dots = ({ x, y, xs }, data, row, one, colour) =>
 const marks = (spec, { x }) =>
   (spec.marks ?? []).flatMap((mark) => [
     `<line x1="${x(mark.x)}" x2="${x(mark.x)}" y1="${TOP}" y2="${HEIGHT - BOTTOM}" stroke="#555" stroke-dasharray="4 4"/>`,
-    `<text x="${x(mark.x) + 5}" y="${TOP + 12}">${escape(mark.label)}</text>`,
+    `<text x="${x(mark.x) + 5}" y="${TOP + 12}" stroke="#fff" stroke-width="4" paint-order="stroke">${escape(mark.label)}</text>`,
   ]);
 
 // Names with their colours, in as many lines as they take, and how high the drawing is with them.

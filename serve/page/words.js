@@ -45,7 +45,9 @@ export function words(metric) {
 }
 
 // A class, group or resource in the field's own spelling.
-export const spelt = (name) => SPELT[name] ?? (SHORT.has(name) ? name.toUpperCase() : name);
+export const spelt = (name) => SPELT[name] ?? (SHORT.has(name) ? name.toUpperCase() : onZiips(name));
+// Parts of a class by engine, also within a sentence.
+export const onZiips = (text) => text.replace(/(\S):ziip\b/g, "$1 on zIIPs");
 // A figure with what it is of.
 export const named = (metric, of) => (of ? `${words(metric)}, ${spelt(of)}` : words(metric));
 

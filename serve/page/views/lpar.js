@@ -7,7 +7,7 @@ import { change, counted, figure, minute, seconds, whole } from "/static/figures
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
-import { unit, words } from "/static/words.js";
+import { spelt, unit, words } from "/static/words.js";
 
 const TARGET_PCT = 90;
 // As many areas as there are colours to tell them apart; the lines over them have others, and dashes.
@@ -237,7 +237,7 @@ async function oneClass(path, system, name, query) {
             { name: "known from" },
           ],
           demand.map((row) => [
-            row.component,
+            spelt(row.component),
             row.engine === "cp" ? "CP" : "zIIP",
             row.engines_in_use.value,
             row.us_per_tran?.value ?? null,

@@ -7,8 +7,10 @@ import { change, counted, day, figure, minute, seconds, whole, within } from "/s
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
-import { named, words } from "/static/words.js";
+import { named, onZiips, spelt, words } from "/static/words.js";
 import { verdict } from "/static/views/overview.js";
+
+const NAIVE = { proportional: "busy in proportion to the rate", usual: "the usual response", "M/M/c": "M/M/c with the usual CPU time" };
 
 export async function model(body, { system, params, known }) {
   const {
@@ -153,7 +155,7 @@ function errors(all, system, version) {
           row.worst_pct,
           row.coverage,
           row.half_width_pct,
-          row.baseline,
+          NAIVE[row.baseline] ?? row.baseline,
           row.baseline_pct,
         ]),
         `Errors of ${system} on held-out data`,
@@ -295,7 +297,7 @@ const demand = (explained) =>
       ],
       explained.demand.map((row) => [
         row.class ?? "all",
-        row.component,
+        spelt(row.component),
         row.engine === "cp" ? "CP" : "zIIP",
         row.engines_in_use.value,
         within(row.engines_in_use, 3),
@@ -312,7 +314,7 @@ function sensitivity(explained) {
       .filter((share) => share.share_pct >= 1)
       .map((share, i) => [
         i ? "" : named(one.metric, one.class),
-        share.assumption,
+        onZiips(share.assumption),
         share.share_pct,
       ]),
   );

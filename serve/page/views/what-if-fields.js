@@ -22,7 +22,8 @@ export function misread(fields, given) {
   );
 }
 
-function slider(key, label, least, most, today, given, step = 1) {
+function slider(key, label, least, most, exactly, given, step = 1) {
+  const today = exactly === undefined || exactly === null ? exactly : Number(exactly.toPrecision(6));
   const input = h("input", { type: "number", step: "any", inputMode: "decimal", value: numeric(given) ?? today ?? "" });
   // What is not set today rests where it changes nothing.
   const still = today ?? (least < 0 ? 0 : most);
