@@ -55,6 +55,13 @@ def answered(bundle: Mapping[str, Any], system: str, ready: System, load: Load, 
 
 def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     """What the answer was calibrated on, and what is not the system's own measurement."""
+    changed = defined_otherwise(bundle, entry)
+    of_system = derived(entry, "evidence", lambda: _evidence(entry))
+    return {**of_system, "definitions_changed": changed, "data": bundle.get("data", {})}
+
+
+def _evidence(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What is so of every answer about a system."""
     known = {**entry["usage"], **entry["response"]}
     origins = {name: law["origin"] for name, law in known.items() if law["origin"] != "measured"}
     rates = entry["support_tps"]
@@ -70,8 +77,6 @@ def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, A
         "origins": origins,
         "period": entry.get("period"),
         "gate": entry.get("gate"),
-        "definitions_changed": defined_otherwise(bundle, entry),
-        "data": bundle.get("data", {}),
     }
 
 
@@ -143,7 +148,7 @@ def _full(ready: System, state: State) -> list[str]:
     for name, used in state.limits.items():
         if chance := _may_be_full(used[:, 0]):
             notes.append(f"limit {name} is exceeded with a chance of {chance:.0%}: {SETTLED}")
-        elif np.mean(used[1:, 0] >= 1.0) > SURELY_FULL:
+        elif _chance_full(used[:, 0]) > SURELY_FULL:
             notes.append(
                 f"limit {name} is exceeded: its classes have no steady response, and of everything else as much is "
                 "used as by what it lets through"
@@ -154,6 +159,9 @@ def _full(ready: System, state: State) -> list[str]:
 def _of_engines(ready: System, state: State) -> list[str]:
     """What to say of the engines at the first load, if these are or may be full."""
     busy, available = state.busy[:, 0], state.available[:, 0]
+    chance, over = _may_be_full(busy / available), busy[0] >= available[0]
+    if not chance and not over:
+        return []
     used = {name: float(part[0, 0]) for name, part in resources(ready, state).items() if name in (CPS, SHARE)}
     fullest = max(used, key=lambda name: used[name])
     full = "the engines are saturated"
@@ -163,19 +171,23 @@ def _of_engines(ready: System, state: State) -> list[str]:
         f"its work asks for {100.0 * used[fullest]:.4g} % of them, as the bottleneck says; of everything else "
         "as much is used as by the work they get to; times per transaction are those of all of it"
     )
-    over = busy[0] >= available[0]
-    if chance := _may_be_full(busy / available):
+    if chance:
         said = [f"{full} with a chance of {chance:.0%}: the rate is then not reached"]
         said += [asks] if over else []
         said += [SETTLED] if state.response_ms else []
         return ["; ".join(said)]
     served = "; the responses shown are of classes served before those that wait" if _answering(state) else ""
-    return [f"{full}: the rate cannot be reached, {asks}{served}"] if over else []
+    return [f"{full}: the rate cannot be reached, {asks}{served}"]
+
+
+def _chance_full(used: Array) -> float:
+    """The chance that a resource of which parts, (draws,), are used is full."""
+    return np.count_nonzero(used[1:] >= 1.0) / max(len(used) - 1, 1)
 
 
 def _may_be_full(used: Array) -> float | None:
-    """The chance that a resource of which parts, (draws,), are used is full, where it may be or not."""
-    chance = np.count_nonzero(used[1:] >= 1.0) / max(len(used) - 1, 1)
+    """The chance that a resource is full, as :func:`_chance_full`, where it may be or not."""
+    chance = _chance_full(used)
     return chance if MAYBE_FULL < chance <= SURELY_FULL else None
 
 

@@ -130,13 +130,17 @@ class Laws:
             drift=drawn([law.drift for law in laws]),
         )
 
+    @cached_property
+    def certain_inside(self) -> Array:
+        return np.maximum(self.certain, 0.0)
+
     def usage(self, driver: Array) -> Array:
         """Engines in use, (laws, draws, loads), at the driver's values of that shape; never below zero."""
         x = driver / self.reference
         fixed, each, curve = self.coef
         if ((self.low <= driver) & (driver <= self.high)).all():
             mean = fixed + x * (each + curve * (x - 1.0))
-            return np.asarray(self.scale * np.maximum(mean, 0.0) * np.maximum(self.certain, 0.0))
+            return np.asarray(self.scale * np.maximum(mean, 0.0) * self.certain_inside)
         # Below the range measured, a negative fixed part shrinks with the load: no work takes less than no engines.
         start, edge = self.low / self.reference, FOLLOWED * self.high / self.reference
         with np.errstate(divide="ignore", invalid="ignore"):
