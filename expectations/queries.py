@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from expectations.rules import FEWEST_COUNTED, SLACK
+from expectations.rules import (
+    FEWEST_COUNTED,
+    LEAST_CLOCK_STEP_S,
+    MOST_BUSY_WITH_ROOM,
+    MOST_CLOCK_STEP_S,
+    SLACK,
+)
 
 #: A moment as a planner reads it.
 _AT = "strftime({}, '%Y-%m-%d %H:%M:%S')"
@@ -147,6 +153,56 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
           mvs_busy_pct
         from marts.fct_interval_utilization
         order by system, interval, engine_type
+        """,
+    ),
+    (
+        "waits",
+        "Waiting of the CPs against their dispatching by day, of LPARs whose CPs are shared and have one thread",
+        ("system", "day"),
+        f"""
+        with machine as (
+          select machine, interval_start_utc, max(shared_engines) as engines,
+            sum(dispatch_s) / nullif(max(shared_engines * interval_s), 0) as part_busy
+          from marts.fct_machine_interval
+          where engine_type = 'CP'
+          group by all
+        ),
+        partition as (
+          select interval_key, bool_or(is_wait_completion) as is_wait_completion,
+            bool_and(part_busy <= {MOST_BUSY_WITH_ROOM} and engines > 1 and coalesce(capped_pct, 0) = 0) as has_room
+          from marts.fct_machine_interval
+          join machine using (machine, interval_start_utc)
+          where engine_type = 'CP' and interval_key is not null
+          group by interval_key
+        ),
+        engines as (
+          select n.smf_sid as system, strftime(n.interval_start_local, '%Y-%m-%d') as day, e.online_s, p.has_room,
+            case when e.source = 'record' and e.dedicated_engines = 0 and coalesce(e.thread_density, 1) <= 1
+              and not coalesce(p.is_wait_completion, false) then e.mvs_busy_s - e.lpar_busy_s end as ready_s
+          from intermediate.int_engine_interval e
+          join marts.dim_interval n using (interval_key)
+          left join partition p using (interval_key)
+          where e.engine_type = 'CP'
+        )
+        select system, day, -100 * sum(ready_s) / sum(online_s) as dispatched_waiting_pct,
+          100 * sum(ready_s) filter (has_room) / nullif(sum(online_s) filter (has_room), 0) as ready_with_room_pct
+        from engines
+        group by system, day
+        order by system, day
+        """,
+    ),
+    (
+        "clocks",
+        "Local time of intervals against the offset from UTC and the store clock, by system and day",
+        ("system", "day"),
+        f"""
+        select smf_sid as system, strftime(interval_start_local, '%Y-%m-%d') as day,
+          count(distinct interval_start_local)
+            filter (abs(store_clock_ahead_s) between {LEAST_CLOCK_STEP_S} and {MOST_CLOCK_STEP_S}) as intervals_off
+        from staging.stg_smf70_1_control
+        where interval_start_local is not null
+        group by system, day
+        order by system, day
         """,
     ),
     (

@@ -41,6 +41,11 @@ MOST_TIMES_APART = 30
 #: A mean response may be off the distribution by this, for WLM counts by a goal that may have changed since.
 MOST_TIMES_OFF = 2
 
+#: Where no more of the shared engines is busy, and there are several, work does not wait long to be dispatched.
+MOST_BUSY_WITH_ROOM = 0.5
+#: An offset from UTC is changed by quarters of an hour, and by no more than this at once; leap seconds are fewer.
+LEAST_CLOCK_STEP_S, MOST_CLOCK_STEP_S = 900, 12_600
+
 RULES: tuple[Rule, ...] = (
     Rule(
         "ledger_bytes_add_up",
@@ -190,6 +195,38 @@ RULES: tuple[Rule, ...] = (
         low=0,
         high=100 * (1 + SLACK),
         metric="fct_interval_utilization.lpar_busy_pct",
+    ),
+    Rule(
+        "waiting_engines_are_not_dispatched",
+        "waits",
+        "dispatched_waiting_pct",
+        "CPs that wait are not dispatched",
+        "Wait and dispatch times contradict each other, beyond what managing an LPAR takes: wait times are in another "
+        "unit or counted twice. Do not use MVS busy, and check the 70.1 records of the day.",
+        "warning",
+        high=5,
+        metric="fct_interval_utilization.mvs_busy_pct",
+    ),
+    Rule(
+        "ready_engines_are_dispatched",
+        "waits",
+        "ready_with_room_pct",
+        "CPs that do not wait are dispatched while the machine has engines to spare and no cap is in force",
+        "Wait times are too short for the dispatch times: they are in another unit, or lack processors. Do not use MVS "
+        "busy, and check the 70.1 records of the day.",
+        "warning",
+        high=15,
+        metric="fct_interval_utilization.mvs_busy_pct",
+    ),
+    Rule(
+        "local_time_follows_its_offset",
+        "clocks",
+        "intervals_off",
+        "Local time is UTC and the offset that is recorded, but for the interval in which clocks are set",
+        "The local clock of the system was set without its offset from UTC (CLOCKxx, SET CLOCK): UTC is right, and "
+        "local times, by which days and hours are told, are not.",
+        "warning",
+        high=1,
     ),
     Rule(
         "cpu_and_workload_records_come_together",

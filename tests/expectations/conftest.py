@@ -31,8 +31,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _with_ledger(path: Path) -> None:
-    """Add the account of one file with all records, and a reconciled figure."""
+    """Add the account of one file with all records, a reconciled figure, and the cap for which engines are not idle."""
     with duckdb.connect(str(path)) as connection:
+        connection.execute("update marts.fct_machine_interval set capped_pct = 100")
         connection.execute(
             "insert into marts.fct_rmf_reconciliation select interval_key, system_id, smf_sid, interval_start_local, "
             "'CPU', 'CP', 'engines', 'engines', 5, 5, 0, 0, 0, 0 from marts.dim_interval where smf_sid = 'LPA' limit 1"
@@ -67,6 +68,11 @@ DEFECTS = (
     "delete from intermediate.int_record where smf_sid = 'SHRD' and record_type = '72.3'",
     "update marts.fct_rmf_reconciliation set etalon_value = 4, difference = -1, difference_pct = -20, excess_pct = 20",
     "update marts.fct_interval_utilization set cpu_busy_pct = 104, lpar_busy_pct = 101 where smf_sid = 'LPB'",
+    "update intermediate.int_engine_interval set mvs_busy_s = 600 where interval_key like 'SHRD%'",
+    "update intermediate.int_engine_interval set dedicated_engines = 0, mvs_busy_s = online_s "
+    "where interval_key like 'LPB%'",
+    "update marts.fct_machine_interval set capped_pct = null, dispatch_s = 10 where interval_start_utc < '2021-01-01'",
+    "update raw.smf70_1_product set smf70iet = '2021-05-01 07:15:00' where smf70snm = 'SHRD'",
     "update marts.fct_transaction_cost set response_ms = -5, appl_cp_pct = 90 "
     "where class_kind = 'service_class' and interval_start_utc < '2021-05-01 08:10:00'",
     "update marts.fct_transaction_cost set appl_cp_pct = 20 "
