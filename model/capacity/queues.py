@@ -21,8 +21,10 @@ MOST_BUNCHED = 0.9
 SPARE, MOST_INSIDE = 5_000.0, 10_000.0
 # Places, beyond those taken on average and nine roots of these, that Poisson arrivals never take.
 NEVER_TAKEN = 40.0
-# States of queues with fading users that are kept in memory at once.
-AT_ONCE = 50_000
+# States of queues with fading users, and numbers inside limits, that are kept in memory at once.
+AT_ONCE, INSIDE_AT_ONCE = 50_000, 1_000_000
+# So many e-folds less likely is what does not count.
+NOT_COUNTED = 40.0
 # Coefficients of the error function's complement, and where it is in its tail.
 ERFC = (
     -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223,
@@ -425,13 +427,35 @@ def held(
     )
     whole = np.maximum(np.floor(pool), 1.0)
     share = np.clip(pool - whole, 0.0, 1.0)
-    found = _held(free, queue, part, whole)
+    found = _in_parts(free, queue, part, whole)
     if np.any(share > 0):
-        more = _held(free, queue, part, whole + 1.0)
+        more = _in_parts(free, queue, part, whole + 1.0)
         with np.errstate(invalid="ignore"):
             found = [np.where(share > 0, (1.0 - share) * a + share * b, a) for a, b in zip(found, more, strict=True)]
     waiting, taken, saved = found
     return waiting / np.maximum(coming, 1e-12), taken, saved
+
+
+def _in_parts(free: Array, queue: Array, part: Array, places: Array) -> list[Array]:
+    """:func:`_held`, of so few at once that their chances have room in memory."""
+    rows = np.array_split(
+        np.arange(free.size), 1 + int(np.nansum(_told_apart(free, queue, part, places)) / INSIDE_AT_ONCE)
+    )
+    if len(rows) == 1:
+        return _held(free, queue, part, places)
+    flat = [one.reshape(-1) for one in (free, queue, part, places)]
+    found = [_held(*(one[some] for one in flat)) for some in rows if len(some)]
+    return [np.concatenate(parts).reshape(free.shape) for parts in zip(*found, strict=True)]
+
+
+def _told_apart(free: Array, queue: Array, part: Array, places: Array) -> Array:
+    """Places that are told apart from more: beyond those that can be taken nobody waits."""
+    crowd = np.minimum(free + queue, MOST_INSIDE)
+    with np.errstate(divide="ignore"):
+        kink = np.where(part > 0, queue / np.maximum(part, 1e-12), 0.0)
+        tail = NOT_COUNTED / np.maximum(-np.log(np.clip(part, 1e-300, 1.0 - 1e-9)), 1e-12)
+    taken = np.minimum(free, crowd) + np.maximum(queue, kink) + 9.0 * np.sqrt(crowd) + tail + NEVER_TAKEN
+    return np.minimum(places, np.ceil(np.minimum(taken, crowd + SPARE)))
 
 
 def _held(free: Array, queue: Array, part: Array, places: Array) -> list[Array]:
@@ -452,7 +476,7 @@ def _held(free: Array, queue: Array, part: Array, places: Array) -> list[Array]:
     crowd = free + queue
     asked, worked = crowd / places, (crowd < places) & (crowd < MOST_INSIDE)
     free, queue = (np.where(worked, one, 0.0) for one in (free, queue))
-    near = np.minimum(places, np.ceil(free + queue) + SPARE)
+    near = np.maximum(np.floor(_told_apart(free, queue, part, places)), 1.0)
     most = int(near.max(initial=1.0))
     kink = np.where(part > 0, np.maximum(np.floor(queue / np.maximum(part, 1e-12) + 1e-9), 1.0), np.inf)
     top = float(queue.max(initial=0.0))

@@ -283,3 +283,14 @@ def test_many_loads_of_users_who_wait_are_each_as_asked_alone():
         alone = float(queues.held_off(loads[row, column], 256.0, 0.01))
         assert found[row, column] == pytest.approx(alone, abs=1e-3)
     assert queues.held_off([1.0, 1.0], [2.0, np.nan], 0.01)[0] == pytest.approx(queues.held_off(1.0, 2.0, 0.01))
+
+
+def test_places_that_are_never_taken_change_nothing_and_take_no_memory():
+    rate, first_s = np.full((40, 200), 90.0), np.linspace(0.001, 0.01, 200)
+    few, many = (queues.held(rate, 0.02, places, first_s, 0.8) for places in (400.0, 1e7))
+    for found, same in zip((few[0], few[1] * 400.0, few[2]), (many[0], many[1] * 1e7, many[2]), strict=True):
+        np.testing.assert_allclose(found, same, rtol=1e-9, atol=1e-12)
+    alone = queues.held(90.0, 0.02, 12.0, first_s[7], 0.8)
+    among = queues.held(rate, 0.02, 12.0, first_s, 0.8)
+    for one, each in zip(alone, among, strict=True):
+        assert each[3, 7] == pytest.approx(float(one), rel=1e-12)
