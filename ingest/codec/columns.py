@@ -92,23 +92,26 @@ def read_section(
     strides = _strides(section)
     starts = [at if entry is None else at + entry * stride for stride in strides]
     rooms = [limits if entry is None else limits - entry * stride for stride in strides]
+    blank = data.size - BLANK_BYTES
     plan = _plan(section, tuple([_lengths(section, room) for room in rooms]))
-    masks = np.empty((len(plan.masks), len(at)), np.bool_)
+    there = np.empty((len(plan.masks), len(at)), np.bool_)
+    told = dict(selectors or {})
     for ordinal, (stride, when, needed) in enumerate(plan.masks):
-        masks[ordinal] = rooms[stride] >= needed
+        there[ordinal] = rooms[stride] >= needed
         if when:
-            masks[ordinal] &= _holds(section, when, data, at, limits, selectors or {})
+            if when.selector not in told:
+                column = _alone(section.by_name(when.selector), data, at, limits)
+                told[when.selector] = column.fill_null(0).to_numpy(zero_copy_only=False)
+            there[ordinal] &= np.isin(told[when.selector], list(when.values), invert=when.negated)
+    masks = reading.Masks(np.packbits(there, axis=1, bitorder="little"), len(at) - there.sum(axis=1))
     places = np.empty((len(plan.places), len(at)), np.int64)
     for ordinal, (stride, mask) in enumerate(plan.places):
-        places[ordinal] = starts[stride]
-        if mask >= 0:
-            places[ordinal][~masks[mask]] = data.size - BLANK_BYTES
-    batch = pa.allocate_buffer(_room(plan, limits))
-    out = np.frombuffer(batch, np.uint8)
+        places[ordinal] = starts[stride] if mask < 0 else np.where(there[mask], starts[stride], blank)
+    out = np.empty(_room(plan, limits), np.uint8)
     out[: plan.head.size] = plan.head
     written = np.empty(len(plan.arrays), reading.WRITTEN)
     reading.read_columns(data, places, limits, masks, np.stack(keys), plan.arrays, _CODE_PAGES, plan.said, out, written)
-    return pa.ipc.read_record_batch(batch, plan.schema)
+    return pa.ipc.read_record_batch(pa.py_buffer(out), plan.schema)
 
 
 def are_dates(item: Field, data: Bytes, at: Ints) -> Mask:
@@ -127,17 +130,6 @@ def _alone(item: Field, data: Bytes, at: Ints, limits: Ints) -> pa.Array:
 @cache
 def _section_of(item: Field) -> Section:
     return Section("", "", "", "", (item,), (), item.end, None, "fixed", "many")
-
-
-def _holds(
-    section: Section, when: Condition, data: Bytes, at: Ints, limits: Ints, selectors: Mapping[str, npt.NDArray]
-) -> Mask:
-    """Rows in which a condition holds."""
-    selector = selectors.get(when.selector)
-    if selector is None:
-        column = _alone(section.by_name(when.selector), data, at, limits)
-        selector = column.fill_null(0).to_numpy(zero_copy_only=False)
-    return np.isin(selector, list(when.values), invert=when.negated)
 
 
 def _lengths(section: Section, limits: Ints) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ whose fields lie inside the buffer; nothing here checks again.
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import keep, load_1, load_2, load_4, load_8, store_8, trailing_zero_bits
@@ -50,6 +51,13 @@ class Head(NamedTuple):
     arrays: int
     buffers: int
     body: int
+
+
+class Masks(NamedTuple):
+    """Which rows have a field: bits as Arrow has them, shape (masks, bytes), and how many have not."""
+
+    bits: npt.NDArray[np.uint8]
+    nulls: npt.NDArray[np.int64]
 
 
 @kernel
@@ -263,17 +271,18 @@ def _texts(data, at, low, high, spec, table, out, written, c):
 
 
 @inlined
-def _rests(data, at, limits, low, high, spec, masks, table, out, written, c):
+def _rests(data, at, limits, low, high, spec, table, out, written, c):
     """What sections hold from an offset on; NULL where they end before."""
     base, ends = written[c].texts, written[c].values
     target = base + written[c].used
     for i in range(low, high):
         place, size = at[i] + spec.offset, limits[i] - spec.offset
-        if size < 0 or (spec.mask >= 0 and not masks[spec.mask, i]):
+        if size < 0:
             _set_null(out, written, c, i)
-        elif spec.kind == REST_TEXT:
+        there = out[written[c].validity + (i >> 3)] & np.uint8(1 << (i & 7))
+        if there and spec.kind == REST_TEXT:
             target = _long_text(data, place, size, table, out, target)
-        else:
+        elif there:
             for k in range(size):
                 out[target + k] = load_1(data, place + k)
             target += size
@@ -300,7 +309,7 @@ def _texts_room(spec, rows, limits):
 
 
 @kernel
-def _read_tile(data, places, limits, masks, keys, arrays, code_pages, out, written, low, high, c):
+def _read_tile(data, places, limits, keys, arrays, code_pages, out, written, low, high, c):
     """One array's values of the rows from `low` to before `high`."""
     spec, target = arrays[c], written[c].values
     at, kind, step = places[spec.place], spec.kind, spec.count * spec.width
@@ -310,7 +319,7 @@ def _read_tile(data, places, limits, masks, keys, arrays, code_pages, out, writt
     elif kind == TEXT:
         _texts(data, at, low, high, spec, code_pages[spec.code_page], out, written, c)
     elif kind in (REST, REST_TEXT):
-        _rests(data, at, limits, low, high, spec, masks, code_pages[spec.code_page], out, written, c)
+        _rests(data, at, limits, low, high, spec, code_pages[spec.code_page], out, written, c)
     elif kind == NUMBER and spec.count == 1:
         _numbers(data, at, low, high, spec.offset, spec, out, target, spec.width)
     elif kind != ABSENT and kind != LIST:
@@ -328,15 +337,11 @@ def _read_tile(data, places, limits, masks, keys, arrays, code_pages, out, writt
                 _digits(data, at, low, high, offset, spec, out, first, step, written, c, k)
             else:
                 _clocks(data, at, low, high, offset, spec, out, first, step, written, c, k)
-    if spec.mask >= 0 and kind != ABSENT:
-        for i in range(low, high):
-            if not masks[spec.mask, i]:
-                _set_null(out, written, c, i)
 
 
 @kernel
-def _lay_out(rows, limits, arrays, body, out, written):
-    """Place the buffers of all arrays; nothing is NULL yet, or everything where a field is absent."""
+def _lay_out(rows, limits, masks, arrays, body, out, written):
+    """Place the buffers of all arrays; NULL so far is what a mask says, or all where a field is absent."""
     at = body
     for c in range(arrays.shape[0]):
         spec, elements = arrays[c], rows * arrays[c].count
@@ -344,7 +349,12 @@ def _lay_out(rows, limits, arrays, body, out, written):
         written[c].validity, written[c].nulls, written[c].used = -1, elements if absent else 0, 0
         if spec.nullable:
             written[c].validity = at
-            out[at : at + (elements + 7) // 8] = 0 if absent else 255
+            if spec.mask >= 0:
+                written[c].nulls = masks.nulls[spec.mask]
+                for place in range((elements + 7) // 8):
+                    out[at + place] = masks.bits[spec.mask, place]
+            else:
+                out[at : at + (elements + 7) // 8] = 0 if absent else 255
             at = _aligned(at + (elements + 7) // 8)
         written[c].values = at
         if absent:
@@ -386,14 +396,14 @@ def _describe(rows, body_bytes, arrays, head, out, written):
 def read_columns(data, places, limits, masks, keys, arrays, code_pages, head, out, written):
     """Write fields of rows as a record batch in the format of Arrow's messages.
 
-    places: where each row starts, shape (ways to tell, rows); limits: how long it is; masks: which rows have a field,
-    shape (conditions, rows), False being read from a blank place; keys: shape (keys, rows); arrays: of type `ARRAY`;
+    places: where each row starts, shape (ways to tell, rows); limits: how long it is; masks: which rows lack a field,
+    and start at a blank place; keys: shape (keys, rows); arrays: of type `ARRAY`;
     code_pages: tables of 256 bytes; out: the batch, its head filled in as for no rows; written: of type `WRITTEN`.
     """
     rows = places.shape[1]
-    body_bytes = _lay_out(rows, limits, arrays, head.body, out, written)
+    body_bytes = _lay_out(rows, limits, masks, arrays, head.body, out, written)
     for low in range(0, rows, TILE):
         high = min(low + TILE, rows)
         for c in range(arrays.shape[0]):
-            _read_tile(data, places, limits, masks, keys, arrays, code_pages, out, written, low, high, c)
+            _read_tile(data, places, limits, keys, arrays, code_pages, out, written, low, high, c)
     _describe(rows, body_bytes, arrays, head, out, written)
