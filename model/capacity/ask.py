@@ -36,6 +36,7 @@ RATES = ("etr_tps", "cpu_busy_pct", "growth_pct")
 # The rates of which are not linear in it.
 BENT = ("cpu_busy_pct",)
 RATE_OF_CLASS = ("growth_pct.", "rate.")
+PLACES = "limit."
 WHOLE = ("engines", "ziip_engines")
 MOST_STEPS = 400
 SOLVER: Mapping[str, Any] = {
@@ -261,21 +262,29 @@ def sweep(
 def _evaluated(
     ready: System, at: Mapping[str, Any], key: str, values: Sequence[float], *, responses: bool
 ) -> Iterator[tuple[Sequence[float], list[Load], State]]:
-    """Values of the key, their loads, and the state at them; where only rates change, all are evaluated at once."""
+    """Values of the key, their loads, and the state at them; where only rates or places change, all are evaluated at
+    once."""
     observed = any(str(name).startswith(OBSERVED) for name in at)
-    if observed or (key not in RATES and not key.startswith(RATE_OF_CLASS)):
+    if observed or (key not in RATES and not key.startswith((*RATE_OF_CLASS, PLACES))):
         for number in values:
             load = understood(ready, {**at, key: number})
             yield [number], [load], _state(ready, load.scenario, responses)
         return
-    if key not in BENT:
+    if key not in BENT and not key.startswith(PLACES):
         loads, scenario = _linear(ready, at, key, values)
         yield values, loads, _state(ready, scenario, responses)
         return
     loads = [understood(ready, {**at, key: number}) for number in values]
-    draws = max(load.scenario.rates.shape[0] for load in loads)
-    rates = [np.broadcast_to(load.scenario.rates, (draws, *load.scenario.rates.shape[1:])) for load in loads]
-    scenario = replace(loads[0].scenario, rates=np.concatenate(rates, axis=1))
+    each = [load.scenario for load in loads]
+    draws = max(one.rates.shape[0] for one in each)
+    rates = [np.broadcast_to(one.rates, (draws, *one.rates.shape[1:])) for one in each]
+    users = [one.users for one in each if one.users is not None]
+    scenario = replace(
+        each[0],
+        rates=np.concatenate(rates, axis=1),
+        users=np.concatenate(users, axis=1) if users else None,
+        limits={name: np.array([[one.limits[name] for one in each]]) for name in each[0].limits},
+    )
     yield values, loads, _state(ready, scenario, responses)
 
 

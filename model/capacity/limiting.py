@@ -52,8 +52,7 @@ class Times:
         mixed = np.sum(weight * share, axis=0)
         held_s = limit.hold_s[:, None] * np.sum(np.array([limit.held(n) for n in streams])[:, :, None] * share, axis=0)
         free, endless = np.maximum(held_s, 0.0), np.zeros(mixed.shape, bool)
-        places = np.full(limit.servers.shape, scenario.limits.get(limit.name, np.nan))
-        places = np.where(np.isnan(places), limit.servers, places)[:, None]
+        places = np.asarray(scenario.limits.get(limit.name, limit.servers[:, None]), float)
         others = np.asarray(scenario.extra.get(limit.beside, 0.0)) * places
         if limit.of_inside.any() or limit.of_engines.any():
             waited, taken, endless = self._held_inside(limit, numbers, share, held_s, coming, (places, others))

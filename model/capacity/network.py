@@ -113,7 +113,7 @@ class _Description:
                 named[stream] = response
             classes.append(self._transactions(stream, response))
         for limit in self._limits():
-            places = self.scenario.limits.get(limit.name, float(limit.servers[0]))
+            places = float(np.asarray(self.scenario.limits.get(limit.name, limit.servers[0])).reshape(-1)[0])
             resources.append(Resource(name=limit.name, kind="limit", capacity=max(round(places), 1)))
             others = float(np.asarray(self.scenario.extra.get(limit.beside, 0.0)).reshape(-1)[0])
             if others > 0:

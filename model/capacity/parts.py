@@ -288,7 +288,8 @@ class Scenario:
     engines; ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost``, (draws,),
     multiply the time of all work on CPs and zIIPs, ``work`` that of the transactions on CPs; ``msu_per_engine`` is the
     rating of the machine moved to, None for that of the records; ``share``, ``capped`` and ``cap_engines`` take the
-    place of the LPAR's weight, hard cap and absolute cap; ``recorded`` are the recorded intervals it starts from.
+    place of the LPAR's weight, hard cap and absolute cap; ``limits`` are places asked for, by limit, a number or
+    (1, loads); ``recorded`` are the recorded intervals it starts from.
     ``think_s`` (draws or 1, loads or 1, streams) is how long users of a class think between transactions, 0 where it
     has none; ``users`` (draws, loads, streams) how many there are, who then make the rate, 0 where it is as ``rates``
     say; ``longer`` (draws, loads, streams) by what factor waits for full engines are longer than these rates tell.
@@ -307,7 +308,7 @@ class Scenario:
     share: float | None = None
     capped: bool | None = None
     cap_engines: float | None = None
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, Array | float] = field(default_factory=dict)
     threads: float | None = None
     recorded: tuple[int, ...] = ()
     think_s: Array | None = None
@@ -329,7 +330,8 @@ class Scenario:
             return values
 
         cut = {name: at(getattr(self, name)) for name in ("rates", "work", "others", "think_s", "users", "longer")}
-        return replace(self, extra={name: at(values) for name, values in self.extra.items()}, **cut)
+        limits, extra = ({name: at(values) for name, values in of.items()} for of in (self.limits, self.extra))
+        return replace(self, limits=limits, extra=extra, **cut)
 
     def as_asked(self) -> Scenario:
         """The scenario at the rates asked, whatever rates its users would make."""
