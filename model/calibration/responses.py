@@ -78,8 +78,9 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay:
     views = [_explained(h, seen(order), name, order) for order in orders]
     chosen = min(views, key=lambda one: one.score + unlikely(one.order))
     lack_of_fit = chosen.lack_of_fit()
-    # What looks like a limit that no record names may be bursts, too.
-    if lack_of_fit > 0.0 or chosen.limits:
+    # What looks like a limit that no record names, or like work that runs to its end, may be bursts, too; on a shared
+    # machine, other LPARs' work.
+    if alone and (lack_of_fit > 0.0 or chosen.limits or chosen.order.to_its_end):
         order, bursts = _in_bursts(h, chosen.seen, lambda *asked: _quick_score(seen(*asked)) + unlikely(asked[0]))
         found = _explained(h, seen(order, bursts), name, order, bursts)
         better = chosen.score + unlikely(chosen.order) - found.score - unlikely(order)

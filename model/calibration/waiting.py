@@ -30,6 +30,8 @@ UNSTEADY = 0.995
 SCATTER, VARIATION = 0.01, 1.5
 # How far waiting may differ from M/M/m: prior of its factor for engines and for a limit.
 FACTOR_SD, BEHIND_SD, ZIIP_SD, LIMIT_SD = 0.3, 1.0, 0.3, 0.3
+# The same for engines where bursts, the usual reason for waits that are longer, are told by themselves.
+BURSTING_SD = 0.1
 # Work that runs to its end waits as often as it asks for an engine, each time for a part of what others run: prior of
 # the factor, and how far, relatively, those with idle and with full engines are from one for all loads.
 ARRIVAL_SD, LEANING = 3.0, 0.18
@@ -74,7 +76,7 @@ class Seen:
     loads. ``ziip`` is the wait for a zIIP and what a second thread on its core costs. ``limited`` is the wait for
     limits that the records name, which is not in the response; ``offered`` is the work that shares ``pool`` engines
     with the class; ``eased`` is the part of the waits for engines that limits leave. ``stay`` is how much longer the
-    class is on the engines than it is charged for.
+    class is on the engines than it is charged for; waits may be those of arrivals ``in_bursts``.
     """
 
     c: int
@@ -94,6 +96,7 @@ class Seen:
     order: Order
     stay: float = 1.0
     alone: float = 1.0
+    in_bursts: bool = False
 
     def within(self, chosen: NDArray[np.bool_]) -> Seen:
         """Those of the intervals that are chosen, (I,) of all."""
@@ -119,7 +122,7 @@ class Seen:
             engines, deviation = [self.alone, self.alone, 0.0], [*[LEANING * self.alone] * 2, CROWDED_SD]
         else:
             engines = [self.stay * QUEUED, self.stay * BEHIND, 0.0]
-            deviation = [FACTOR_SD, BEHIND_SD, CROWDED_SD]
+            deviation = [BURSTING_SD if self.in_bursts else FACTOR_SD, BEHIND_SD, CROWDED_SD]
         centre, spread = [0.0, *engines, 1.0], [1e6, *deviation, ZIIP_SD]
         return ([*centre, 1.0], [*spread, LIMIT_SD]) if limited else (centre, spread)
 
@@ -235,6 +238,7 @@ def seen_by(
             h.day[kept],
             order,
             stay,
+            in_bursts=bursts is not None,
         )
         if order.to_its_end:
             found[c] = replace(found[c], alone=_alone(found[c]))
