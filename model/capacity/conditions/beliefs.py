@@ -195,11 +195,11 @@ class Beliefs:
             value = own.median()
             shown = self._where_shown(table, donor, cell, value)
             ratio = self.ratios.ratio(donor, cell, key, shown)
-            factor = math.exp(ratio.log) * self.ratios.work(donor, cell)
-            ratio_sd = math.hypot(ratio.sd, math.log(value / shown)) if min(value, shown) > 0 else ratio.sd
-            doubt = math.hypot(own.relative_sd(), ratio_sd) if value else 0.0
+            elsewhere = abs(math.log(value / shown)) if min(value, shown) > 0 else 0.0
+            times = ratio.belief.scaled(self.ratios.work(donor, cell), elsewhere)
+            doubt = math.hypot(own.relative_sd(), times.log_sd()) if value else 0.0
             words = f"{gone}, times the ratio of {come} to {gone} ({ratio.seen} such ratios seen)"
-            belief = own.scaled(factor, ratio_sd)
+            belief = own.times(times)
             by_own = ratio.own >= OWN_RATIOS and shown == value
             yield _Candidate(doubt, Inference(belief, words, 0, inference.extrapolated), key, by_own)
 

@@ -21,6 +21,7 @@ FARTHEST = 37.0
 MIDDLE: Array = np.array([0.5])
 LEAST_INSIDE = 1e-4
 """Chance of a value between two ends, from which on a belief says where."""
+KEPT_WEIGHT = 1e-3
 _SHARES: Array = (np.arange(DRAWS) + 0.5) / DRAWS
 _INVERSE: Array = np.array([NormalDist().inv_cdf(share) for share in _SHARES])
 
@@ -80,6 +81,19 @@ class Belief:
             return replace(self, mean=self.mean + np.log(factor), sd=np.hypot(self.sd, relative_sd))
         return replace(self, mean=self.mean * factor, sd=np.hypot(self.sd, self.mean * relative_sd) * factor)
 
+    def times(self, factor: "Belief") -> "Belief":
+        """The product with a factor above zero of which is believed something else: a logarithmic belief."""
+        if not self.logarithmic:
+            return self.scaled(factor.median(), factor.relative_sd())
+        weight = np.multiply.outer(self.weight, factor.weight).ravel()
+        mean, sd = np.add.outer(self.mean, factor.mean).ravel(), np.hypot.outer(self.sd, factor.sd).ravel()
+        return replace(self, weight=weight, mean=mean, sd=sd).of_likely_parts()
+
+    def of_likely_parts(self) -> "Belief":
+        """The belief without parts that hardly weigh anything."""
+        kept = self.weight > KEPT_WEIGHT * self.weight.max()
+        return replace(self, weight=self.weight[kept], mean=self.mean[kept], sd=self.sd[kept])
+
     def of_population(self, population: float, rest: float) -> "Belief":
         """The rate at which a population passes a cycle of which this is a part, and `rest` the other."""
         return replace(self, population=population, rest=rest)
@@ -121,6 +135,12 @@ class Belief:
         """Half the width of the middle 68 %, relative to the median; 0 at zero."""
         low, middle, high = self.quantiles(0.16, 0.5, 0.84)
         return (high - low) / 2.0 / abs(middle) if middle else 0.0
+
+    def log_sd(self) -> float:
+        """The standard deviation of the logarithm, of a logarithmic belief: far-off parts count more than they do in
+        the middle 68 %."""
+        weight = self.weight / self.weight.sum()
+        return math.sqrt(weight @ (self.sd**2 + (self.mean - weight @ self.mean) ** 2))
 
     def _values(self, found: Array) -> Array:
         if self.logarithmic:

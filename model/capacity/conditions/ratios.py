@@ -20,7 +20,7 @@ from statistics import fmean, median, stdev
 import numpy as np
 
 from model.capacity.conditions.definitions import OVER_INTERVAL, SECTION, interval_s
-from model.capacity.conditions.mixtures import Array, sample_quantiles
+from model.capacity.conditions.mixtures import Array, Belief, sample_quantiles
 from model.capacity.conditions.names import ALTERNATIVES, RATES, RELEASES
 from model.capacity.conditions.rows import RUN_S
 from model.capacity.conditions.tables import POINT, SYSTEM, TIMES, Cell, Table, Tables, is_work, level_change, number
@@ -76,12 +76,11 @@ OWN_RATIOS = 2
 
 @dataclass(frozen=True)
 class Ratio:
-    """ln(value / value of the donor): mean and standard deviation, how many ratios of these levels it rests on, and how
-    many of them are of the same metric.
+    """What is believed of value / value of the donor, how many ratios of these levels it rests on, and how many of them
+    are of the same metric.
     """
 
-    log: float
-    sd: float
+    belief: Belief
     seen: int
     own: int
 
@@ -140,11 +139,11 @@ class Ratios:
         on = SWITCHED_ON.get((change[0].lower(), change[1].lower()), 0.0) if kind in WORK else 0.0
         centre = on * HALF_NORMAL_MEAN * prior
         prior = math.hypot(prior, self._extreme(donor, wanted)[1])
-        log, sd = _posterior(mine, used, prior, odds, within, other_metric, slope, centre)
+        belief = _posterior(mine, used, prior, odds, within, other_metric, slope, centre)
         if apart and key != SYSTEM:
             systems = {entry.system for entry in used}
-            sd = math.hypot(sd, self._changed(donor, systems), self._apart(donor, key, systems))
-        return Ratio(log, sd, len(used), sum(entry.metric == donor.metric for entry in used))
+            belief = belief.scaled(1.0, math.hypot(self._changed(donor, systems), self._apart(donor, key, systems)))
+        return Ratio(belief, len(used), sum(entry.metric == donor.metric for entry in used))
 
     def _apart_by(self, donor: Cell, wanted: Cell, key: str, seen: list[_Seen], own: list[_Seen]) -> float:
         """The spread between two systems or two parts of a measurement, before ratios of the metric itself say more."""
@@ -315,10 +314,11 @@ def _posterior(
     other_metric: float,
     slope: float,
     centre: float,
-) -> tuple[float, float]:
-    """Mean and standard deviation of the wanted ln(ratio), over a grid of spreads and common shares.
+) -> Belief:
+    """The wanted ratio, over a grid of spreads and common shares: how far ratios spread is not known, so that most are
+    nearer and a few farther from the mean than a normal distribution has it.
 
-    `centre` is its mean before any ratio is seen.
+    `centre` is the mean of its logarithm before any ratio is seen.
     """
     likeness = np.array([[_alike(a, b, other_metric) for b in [*used, mine]] for a in used])
     likeness = likeness.reshape(len(used), len(used) + 1, 2)
@@ -326,7 +326,7 @@ def _posterior(
     values = np.array([math.log(entry.value) if entry.value > 0 else 0.0 for entry in [*used, mine]])
     sloping = slope * (values - values[:-1].mean()) if used and mine.value > 0 else np.zeros(len(used) + 1)
     by_value = np.outer(sloping[:-1], sloping)
-    log_weights, means, variances = [], [], []
+    log_weights, means, sds = [], [], []
     for common, odd in zip(COMMON, odds, strict=True):
         if odd == 0.0:
             continue
@@ -343,12 +343,12 @@ def _posterior(
             misfit = fit / node**2 + log_det + 2.0 * len(used) * math.log(node) + steps**2
             log_weights.append(math.log(odd) - 0.5 * misfit)
             means.append(mean)
-            variances.append(node**2 * share)
+            sds.append(node * math.sqrt(share))
     weight = np.exp(np.array(log_weights) - max(log_weights))
     weight /= weight.sum()
-    mean = float(weight @ np.array(means))
-    spread = float(weight @ (np.array(variances) + (np.array(means) - mean) ** 2))
-    return centre + mean, math.sqrt(spread)
+    middle = float(weight @ np.array(means))
+    sd = np.hypot(sds, np.array(means) - middle)
+    return Belief(weight, np.full_like(sd, centre + middle), sd, True).of_likely_parts()
 
 
 def _part(entry: _Seen) -> frozenset[tuple[str, str]]:

@@ -26,7 +26,6 @@ DOUBTFUL = 0.1
 """A sibling's value with a larger relative standard error is not taken as measured, but from its own law."""
 RISING = ("storage", "buffers", "s", "ms", "us")
 THINK_TIME = "think_time"
-KEPT_WEIGHT = 1e-3
 LEAST_POINTS, LEAST_SHOWING = 2, 3
 """Levels that two series must have in common, and from which on a series shows how rough it is."""
 LEAST_GROWTHS, GROWTH_SD = 2, 0.03
@@ -223,9 +222,7 @@ def combine(found: Explained, with_reason: tuple[str, ...], nodes: Array | None 
     """The mixture of all laws and grid nodes, given the laws that there is reason for and how likely nodes are."""
     log = found.evidence + np.log(prior(with_reason, nodes)[found.law])
     weight = np.exp(log - log.max())
-    weight /= weight.sum()
-    kept = weight > KEPT_WEIGHT * weight.max()
-    return Belief(weight[kept], found.mean[kept], found.sd[kept], True)
+    return Belief((weight / weight.sum()).ravel(), found.mean.ravel(), found.sd.ravel(), True).of_likely_parts()
 
 
 def reasonable(table: Table, cell: Cell) -> tuple[str, ...]:

@@ -47,3 +47,18 @@ def test_draws_have_the_tails_of_the_belief():
         for share, drawn in enumerate(np.sort(found.draws(3))):
             low, high = found.quantiles(max(share - 0.5, 0.1) / DRAWS, min(share + 1.5, DRAWS - 0.1) / DRAWS)
             assert low <= drawn <= high
+
+
+def test_a_product_with_a_factor_of_unknown_spread_is_as_its_draws():
+    """Parts of different spread about one middle weigh most nearer to it than their variance says."""
+    value = Belief(np.ones(1), np.log([50.0]), np.array([0.02]), True)
+    factor = Belief(np.array([0.8, 0.2]), np.log([1.1, 1.1]), np.array([0.01, 0.3]), True)
+    random = np.random.default_rng(5)
+    spreads = np.where(random.uniform(size=400_000) < 0.8, 0.01, 0.3)
+    draws = 55.0 * np.exp(0.02 * random.standard_normal(400_000) + spreads * random.standard_normal(400_000))
+    found = value.times(factor)
+    assert found.quantiles(0.05, 0.25, 0.5, 0.95) == pytest.approx(
+        np.quantile(draws, (0.05, 0.25, 0.5, 0.95)), rel=5e-3
+    )
+    assert found.log_sd() == pytest.approx(np.log(draws).std(), rel=0.01)
+    assert found.relative_sd() < 0.3 * found.log_sd()

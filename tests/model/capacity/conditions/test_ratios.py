@@ -1,6 +1,5 @@
 """Ratios of named levels, of systems whose truth is known."""
 
-import math
 from dataclasses import replace
 
 import pytest
@@ -30,14 +29,14 @@ def asked(found, key, system="asked"):
 
 def test_an_option_does_elsewhere_what_it_does_to_others():
     option = asked(rows("access", {"a": 0.77, "b": 0.83, "asked": None}), "access")
-    assert math.exp(option.log) == pytest.approx(0.8, abs=0.04)
+    assert option.belief.median() == pytest.approx(0.8, abs=0.04)
 
 
 def test_releases_count_as_equal_until_ratios_agree_that_they_are_not():
     scattered = asked(rows("release", {"a": 0.97, "b": 1.01, "c": 1.02, "asked": None}), "release")
     agreeing = asked(rows("release", {"a": 0.70, "b": 0.71, "c": 0.69, "asked": None}), "release")
-    assert abs(scattered.log) < 0.002
-    assert math.exp(agreeing.log) == pytest.approx(0.7, abs=0.03)
+    assert scattered.belief.median() == pytest.approx(1.0, abs=0.002)
+    assert agreeing.belief.median() == pytest.approx(0.7, abs=0.03)
 
 
 def test_parts_of_engine_time_change_between_two_machines_as_the_total_does():
@@ -50,7 +49,7 @@ def test_parts_of_engine_time_change_between_two_machines_as_the_total_does():
     tables = Tables(found)
     donor = next(cell for cell in tables.blocks[TABLE].values if cell.metric == "part_us")
     ratio = Ratios(tables).ratio(donor, replace(donor, system="fast"), SYSTEM, tables.value(donor)[0])
-    assert math.exp(ratio.log) == pytest.approx(0.93, abs=0.005)
+    assert ratio.belief.median() == pytest.approx(0.93, abs=0.005)
 
 
 def test_between_two_runs_a_metric_is_told_by_its_own_ratios():
@@ -65,8 +64,8 @@ def test_between_two_runs_a_metric_is_told_by_its_own_ratios():
     tables = Tables(found)
     donor = next(cell for cell in tables.blocks[TABLE].values if (cell.metric, cell.level("tran")) == ("min_s", "C"))
     ratio = Ratios(tables).ratio(donor, replace(donor, system="hours"), SYSTEM, tables.value(donor)[0])
-    assert math.exp(ratio.log) == pytest.approx(1.0, abs=0.01)
-    assert ratio.sd < 0.4
+    assert ratio.belief.median() == pytest.approx(1.0, abs=0.01)
+    assert ratio.belief.log_sd() < 0.4
 
 
 @pytest.mark.parametrize(("machines", "busy_pct"), [(("m", "m"), 12.0), (("m", "n"), 24.0)])
@@ -82,7 +81,7 @@ def test_one_part_alone_does_not_tell_another_between_two_runs_on_one_machine(ma
     donor = next(cell for cell in tables.blocks[TABLE].values if cell.level("report_class") == "GATEWAY")
     facts = {run: {"machine": machine} for run, machine in zip(("first", "second"), machines, strict=True)}
     ratio = Ratios(tables, facts).ratio(donor, replace(donor, system="second"), SYSTEM, tables.value(donor)[0])
-    assert 12.0 * math.exp(ratio.log) == pytest.approx(busy_pct, rel=0.1)
+    assert 12.0 * ratio.belief.median() == pytest.approx(busy_pct, rel=0.1)
 
 
 def test_a_release_is_a_condition_even_where_each_system_has_one():
@@ -100,7 +99,7 @@ def test_an_option_changes_more_of_what_is_larger_for_the_part_it_changes():
         if (system, level) != ("asked", "new")
     ]
     ratio = asked(found, "access")
-    assert 12.0 / 24.0 < math.exp(ratio.log) < 10.0 / 16.0
+    assert 12.0 / 24.0 < ratio.belief.median() < 10.0 / 16.0
 
 
 def test_nothing_at_one_level_may_be_something_at_another_as_often_as_such_pairs_show():
@@ -154,7 +153,7 @@ def test_what_a_run_counts_and_its_longest_times_grow_with_how_long_it_takes(mar
     (donor,) = tables.blocks[TABLE].values
     wanted = replace(donor, system="long")
     assert Ratios(tables, facts).work(donor, wanted) == pytest.approx(20.0**power if power else 2.0)
-    unsure = [Ratios(tables, known).ratio(donor, wanted, SYSTEM, 5.0).sd for known in ({}, facts)]
+    unsure = [Ratios(tables, known).ratio(donor, wanted, SYSTEM, 5.0).belief.log_sd() for known in ({}, facts)]
     assert (unsure[1] > 1.5 * unsure[0]) == (mart_metric == "response_max_s")
 
 
@@ -173,7 +172,7 @@ def test_a_metric_that_shows_no_ratio_of_its_own_is_surer_where_it_does_not_go_w
             Row(run, "etr_tps", {}, tps, "tran/s", "rates", TABLE[0]) for run, tps in (("first", 1), ("other", 9))
         ]
     (donor,) = Tables(found).blocks[TABLE].values
-    unsure = Ratios(Tables(found)).ratio(donor, replace(donor, system="other"), SYSTEM, 5.0).sd
+    unsure = Ratios(Tables(found)).ratio(donor, replace(donor, system="other"), SYSTEM, 5.0).belief.log_sd()
     expected = not rates_known if of_the_load is None else of_the_load
     assert (unsure > 0.5) == expected
 
@@ -209,7 +208,9 @@ def test_a_part_that_has_changed_tells_less_of_another():
         tables = Tables(found)
         donor = next(cell for cell in tables.blocks[TABLE].values if cell.system == "last")
         ratios = Ratios(tables, {run: {"machine": "m"} for run in (*busy, "last")})
-        return ratios.ratio(donor, donor.at_level("report_class", "GATEWAY"), "report_class", tables.value(donor)[0]).sd
+        return ratios.ratio(
+            donor, donor.at_level("report_class", "GATEWAY"), "report_class", tables.value(donor)[0]
+        ).belief.log_sd()
 
     assert sd(160.0) > sd(80.0) + 0.3
 
@@ -221,8 +222,8 @@ def test_an_option_switched_on_costs_work_before_any_ratio_is_seen(unit, costs):
     donor = next(cell for cell in tables.blocks[TABLE].values if cell.metric == "used")
     on = Ratios(tables).ratio(donor, donor.at_level("tran_option", "Yes"), "tran_option", 100.0)
     off = Ratios(tables).ratio(donor.at_level("tran_option", "Yes"), donor, "tran_option", 100.0)
-    assert on.log == -off.log
-    assert 0.005 < on.log < 0.03 if costs else on.log == 0.0
+    assert on.belief.median() == pytest.approx(1.0 / off.belief.median(), rel=1e-6)
+    assert 1.005 < on.belief.median() < 1.03 if costs else on.belief.median() == pytest.approx(1.0, rel=1e-6)
 
 
 @pytest.mark.parametrize(("growths", "unsure"), [((1.5, 1.5, 1.5, 1.5), False), ((1.1, 1.5, 2.0, 3.0), True)])
@@ -239,4 +240,4 @@ def test_a_part_is_to_another_as_elsewhere_where_other_parts_are(growths, unsure
     tables = Tables(found)
     donor = next(c for c in tables.blocks[TABLE].values if c.system == "second" and c.level("tran") == "a")
     ratio = Ratios(tables).ratio(donor, donor.at_level("tran", "asked"), "tran", tables.value(donor)[0])
-    assert (ratio.sd > 0.4) is unsure
+    assert (ratio.belief.log_sd() > 0.4) is unsure
