@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import keep, load_1, load_2, load_4, load_8, store_8, trailing_zero_bits
 
-TILE = 128
+TILE = 512
 """Rows read at once."""
 
 KEY, LIST, ABSENT, NUMBER, HFP, PACKED, DATE, TOD, TOD_UPPER, STCKE, BYTES, TEXT, REST, REST_TEXT = range(14)
