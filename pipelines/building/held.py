@@ -40,9 +40,20 @@ def hold_back(home: Home, result: "QualityResult") -> bool:
     for system, reason, day in _days(home.window if readable(home.window) else home.warehouse, places):
         reasons.setdefault((system, day), []).append(reason)
     with open_writer(home.warehouse) as con:
-        files, _ = touched.changes(con)
+        # What came since the build was not checked; what was published before, as all of it is built anew, goes last.
+        files = touched.unpublished(con)
+        new = set(files) - _published(home)
         said = {key: "; ".join(titles) for key, titles in reasons.items()}
-        return bool(said) and holding.hold(con, layouts.registry(home), files, said) > 0
+        known = layouts.registry(home)
+        return bool(said) and any(holding.hold(con, known, some, said) for some in (new, files))
+
+
+def _published(home: Home) -> set[int]:
+    """The files in the published snapshot."""
+    if not readable(home.snapshot):
+        return set()
+    with duckdb.connect(str(home.snapshot), read_only=True) as con:
+        return {file_id for (file_id,) in con.execute("SELECT file_id FROM meta.ledger").fetchall()}
 
 
 def _days(checked: Path, places: list[tuple[str, str, str]]) -> list[tuple[str, str, dt.date]]:

@@ -230,6 +230,15 @@ def changes(con: duckdb.DuckDBPyConnection) -> tuple[tuple[int, ...], tuple[int,
     return tuple(row[0] for row in changed), tuple(row[0] for row in gone)
 
 
+def unpublished(con: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
+    """Files that are in the marts as the ledger has them, and were not when the marts were published."""
+    rows = con.execute(
+        "SELECT DISTINCT file_id FROM meta.ledger JOIN meta.built_file USING (file_id) "
+        f"WHERE state = '{_UNPUBLISHED}' || {_STATE} ORDER BY file_id"
+    ).fetchall()
+    return tuple(row[0] for row in rows)
+
+
 def stretches(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> tuple[Span, ...] | None:
     """The time that files hold records of; None where one counts for all time."""
     kinds = con.execute(

@@ -178,10 +178,13 @@ def test_what_was_built_and_not_published_is_built_again(tmp_path, new_warehouse
         assert touched.plan(con, "a").nothing
         assert touched.plan(con, "b").reason == "models or metrics have changed"
         load(con, 1)
-        assert touched.changes(con) == ((1,), ())
+        assert (touched.changes(con), touched.unpublished(con)) == (((1,), ()), ())
         touched.record(con, "a", touched.plan(con, "a"))
-        assert touched.changes(con) == ((1,), ())
+        load(con, 2)
+        assert (touched.changes(con), touched.unpublished(con)) == (((1, 2), ()), (1,))
+        con.execute("DELETE FROM meta.ledger WHERE file_id = 2")
         touched.confirm(con)
+        assert touched.unpublished(con) == ()
         assert touched.changes(con) == ((), ())
         con.execute("DELETE FROM meta.ledger")
         assert touched.changes(con) == ((), (1,))

@@ -59,6 +59,8 @@ def test_records_of_a_day_are_held_back_until_they_come_in_another_file(
 
 
 def test_nothing_is_held_back_where_nothing_else_would_count(database, layouts, rows, loaded):
+    with open_writer(database) as con:
+        assert hold(con, layouts, (), {("SICK", DAY): "why"}) == 0
     every = [("SICK", -1), ("SICK", 0), ("SICK", 1), ("WELL", 0)]
     assert held(database, layouts, rows, *every) == 0
     assert rows(COUNTED) == [("SICK", 6), ("WELL", 1)]
