@@ -82,8 +82,9 @@ class Visits(NamedTuple):
 
 
 class Importance(NamedTuple):
-    """What is known of visits to stations that serve by importance: how transactions return there, and ``most_above``
-    (classes, stations), how many more important customers there can be at a time, infinite where nothing limits them.
+    """What is known of visits to stations that serve by importance: how transactions return there (in order, too), and
+    ``most_above`` (classes, stations), how many more important customers there can be at a time, infinite where nothing
+    limits them.
     """
 
     returns: Returns

@@ -85,6 +85,17 @@ def drained(users: int, left: float, since: float = np.inf) -> float:
 
 
 @kernel(error_model="numpy")
+def soon_back(r: int, k: int, queue: Floats, throughput: Floats, visits: Visits, importance: Importance) -> float:
+    """Seconds for which transactions of class r are elsewhere before those visits to station k that are not their
+    first."""
+    away_s = 0.0
+    for j in range(queue.shape[1]):
+        away_s += importance.returns.between[r, k, j] * queue[r, j]
+    returns = visits.demands[r, k] / visits.service[r, k] / visits.in_a_row[r, k] * importance.returns.share[r, k]
+    return away_s / (throughput[r] * returns) if throughput[r] > 0.0 else np.inf
+
+
+@kernel(error_model="numpy")
 def drained_for(
     r: int,
     k: int,
@@ -110,10 +121,7 @@ def drained_for(
     if classes.rates[r] < 0.0:
         since = away(users[r], queue[r, k], throughput[r] * entries)
     if share > 0.0 and throughput[r] > 0.0:
-        soon = 0.0
-        for j in range(queue.shape[1]):
-            soon += importance.returns.between[r, k, j] * queue[r, j]
-        soon /= throughput[r] * entries * share
+        soon = soon_back(r, k, queue, throughput, visits, importance)
         since = max(since - share * soon, 0.0) / (1.0 - share)
         out = share * drained(many, left, (soon + own_s) / served_s)
     return out + (1.0 - share) * drained(many, left, (since + own_s) / served_s)

@@ -157,7 +157,7 @@ def _settle(
                             )
                         stay[r, k] = residence(
                             r, k, found, queue, throughput, phi[k], busy[k], served[k], left, faster,
-                            n, classes, visits, stations,
+                            n, classes, visits, importance, stations,
                         )  # fmt: skip
                     largest = max(largest, min(abs(log_level[r, k] - before), 1.0) * 1e-2)
                     alone = work[r, k] / capacity[k, 0]

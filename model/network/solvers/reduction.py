@@ -71,8 +71,8 @@ class Reduced:
     ``order`` has the stations of each class as its route first reaches them;
     ``occupied`` (stations,) are engines taken by work that is left out of the arrays; ``at_once`` (classes, stations)
     are visits that follow another one to the same station with nothing in between; ``returns`` are known of stations
-    that serve by importance, of classes without forks; ``most_above`` (classes, stations) are the more important
-    customers that can be at such a station at a time.
+    that serve by importance or in order, of classes without forks; ``most_above`` (classes, stations) are the more
+    important customers that can be at one that serves by importance at a time.
     """
 
     network: Network
@@ -151,6 +151,7 @@ def _reduce(network: Network) -> Reduced:
     out.memory_s = np.array([c.arrivals.memory_s if c.arrivals else 0.0 for c in network.classes])
     out.returns = Returns.none(classes, stations)
     ranked = [k for k, station in enumerate(network.stations) if station.scheduling in RANKED]
+    ordered = [k for k, station in enumerate(network.stations) if station.scheduling in (*RANKED, *IN_TURN)]
     _measure_stations(out)
     _give_work(out)
     out.switches = any(op.kind == "switch" for op in ops)
@@ -162,8 +163,8 @@ def _reduce(network: Network) -> Reduced:
         for stay in stays:
             _join(out, stay, flow_of, row, column)
         _count_at_once(out, flow_of, row, column)
-        if ranked and not any(flow_of.ops[at].kind == "fork" for at in flow_of.visited(row)):
-            out.returns.share[row], out.returns.between[row] = returns_of(flow_of, row, column, ranked, stays)
+        if ordered and not any(flow_of.ops[at].kind == "fork" for at in flow_of.visited(row)):
+            out.returns.share[row], out.returns.between[row] = returns_of(flow_of, row, column, ordered, stays)
         for at in flow_of.visited(row):
             op, flow = ops[at], float(flow_of.runs[row, at])
             held = [resource[name] for name, _ in op.held]

@@ -14,7 +14,7 @@ import numpy as np
 
 from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, Classes, Floats, Importance, Stations, Visits
-from model.network.solvers.interference import away, drained_for, still_there
+from model.network.solvers.interference import away, drained_for, soon_back, still_there
 from model.network.solvers.preemption import LEAST_LEFT
 from model.network.solvers.servers import found_part
 
@@ -39,6 +39,7 @@ def residence(
     users: Floats,
     classes: Classes,
     visits: Visits,
+    importance: Importance,
     stations: Stations,
 ) -> float:
     """Residence of class r per passage through station k, where what is at a server stays there: the rest of it is
@@ -75,6 +76,7 @@ def residence(
     absent = away(users[r], queue[r, k], throughput[r] * times) if is_user else 0.0
     cycle = users[r] / throughput[r] / times if is_user else 0.0
     begun, begun_even, seen, waiting, ahead, open_work, lower, lower_work = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    rests = 0.0
     for s in range(len(found)):
         if visits.demands[s, k] <= 0.0:
             continue
@@ -82,6 +84,7 @@ def residence(
         part = found_part(throughput[s] * visits.demands[s, k] / c, found[s], queue[s, k]) / load
         first = faster if priority[s] > priority[r] and code == HEAD_OF_LINE else 1.0
         rest = first * busy * part * one * (1.0 + varied * (scv - 1.0) / 2.0)
+        rests += rest
         if is_user and code == FCFS and classes.rates[s] >= 0.0:
             open_work += rest + max(found[s] - served * part, 0.0) * one
             ahead += found[s]
@@ -111,14 +114,28 @@ def residence(
         stay, left_open = queue[r, k] / (throughput[r] * times), c * max(1.0 - others, LEAST_LEFT)
         waiting += _open_work(k, own, busy, c, absent, stay, left_open, open_work, throughput, classes, visits)
     first_pass = own + (begun + waiting) / c / left
-    if visits.in_a_row[r, k] <= 1.0:
+    share = importance.returns.share[r, k] if code == FCFS else 0.0
+    if visits.in_a_row[r, k] <= 1.0 and share <= 0.0:
         return times * first_pass
-    # As many of those who come in one pass are waited for in the next as leave visits that do not differ all alike.
-    alike = busy / (c * max(1.0 - load, LEAST_LEFT))
-    behind = alike / (1.0 + alike) / load / left / c
     # While it is on its way back, less important work that waits begins, where nothing as important is there.
     begins = lower_work / (1.0 + lower) / (1.0 + ahead)
-    return times * _mean_pass(r, k, own, first_pass, behind, begins, c, found, throughput, classes, visits, code)
+    # Of those who come while it is served, the part that finds all servers busy waits for it.
+    full = min(busy / load / c, 1.0)
+    mean_pass, again = _mean_pass(
+        r, k, own, first_pass, busy, full, begins, c * left, found, throughput, classes, visits, code
+    )
+    if share > 0.0:
+        # What it finds when it is back tends from what it left behind to what one finds who comes at any time.
+        soon = soon_back(r, k, queue, throughput, visits, importance)
+        forgotten = rests / max(busy, LEAST_LEFT) / c / max(1.0 - load, LEAST_LEFT) ** 2
+        mean_pass += (
+            share
+            / visits.in_a_row[r, k]
+            * forgotten
+            / max(forgotten + soon, LEAST_LEFT * own)
+            * min(again - first_pass, 0.0)
+        )
+    return times * mean_pass
 
 
 @kernel(error_model="numpy")
@@ -183,7 +200,8 @@ def _mean_pass(
     k: int,
     own: float,
     first_pass: float,
-    behind: float,
+    busy: float,
+    full: float,
     begins: float,
     c: float,
     found: Floats,
@@ -191,16 +209,17 @@ def _mean_pass(
     classes: Classes,
     visits: Visits,
     code: int,
-) -> float:
-    """Mean of the passes of class r through station k in a row, of which the first takes ``first_pass``.
+) -> tuple[float, float]:
+    """(mean, second): the mean of the passes of class r through station k in a row, of which the first takes
+    ``first_pass``, and the time of one that follows that at once.
 
     Who comes back at once finds nothing of what was begun on the server that it leaves, one of ``c``, but for the work
-    that ``begins`` there meanwhile; and of those who wait, the ones who came since it came itself: of open classes as
-    many as come in that time, of users the part of those there that it is of the first pass, at most all.
-    The part ``behind`` of their work is waited for.
+    that ``begins`` there meanwhile; and of those who wait, the ones who came while it waited itself, and the part
+    ``full`` of those who came while it was served; of users at most the part of those there that it is of the first
+    pass. Exact in M/M/c where all visits are alike.
     """
-    total, passed, time, left = 0.0, 0.0, first_pass, visits.in_a_row[r, k]
-    while left > 0.0:
+    total, passed, time, left, second = 0.0, 0.0, first_pass, visits.in_a_row[r, k], first_pass
+    while True:
         part = min(left, 1.0)
         total += part * time
         left -= part
@@ -212,14 +231,20 @@ def _mean_pass(
         for s in range(len(found)):
             if visits.demands[s, k] <= 0.0:
                 continue
-            since = time
+            waited = max(time - own, 0.0)
             if code == HEAD_OF_LINE and classes.priority[s] < classes.priority[r]:
                 continue
             if code == HEAD_OF_LINE and classes.priority[s] > classes.priority[r]:
-                since = own
-            if classes.rates[s] >= 0.0:
-                work += throughput[s] * visits.demands[s, k] * since
-            else:
-                work += found[s] * visits.service[s, k] * min(since / first_pass, 1.0)
-        time = (own + behind * work) / c + first_pass * (1.0 - 1.0 / c)
-    return total / visits.in_a_row[r, k]
+                waited = 0.0
+            since = waited + full * own
+            come = throughput[s] * visits.demands[s, k] * since
+            if classes.rates[s] < 0.0:
+                # Where all servers are busy, users come as it does: of those there the part of the first pass.
+                there = found[s] * visits.service[s, k]
+                come = busy * there * min(since / first_pass, 1.0) + (1.0 - busy) * min(come, there)
+            work += come
+        time = own + work / c
+        second = time if passed == 1.0 else second
+        if left <= 0.0:
+            break
+    return total / visits.in_a_row[r, k], second

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.network import Distribution, Station, Visit
+from model.network import Distribution, Go, Station, TransactionClass, Visit
 from model.network.solvers import Solution, solve
-from tests.model.network.simulator.build import network, open_class, visit
+from tests.model.network.simulator.build import closed_class, network, open_class, visit
 from tests.oracles.product_form import mmc
 
 
@@ -79,3 +79,24 @@ def test_visits_in_a_row_leave_as_much_work_as_any_order(scheduling):
     # Not quite half of the visits in a row are done, as the first takes longest; of those who come once nothing.
     there = rate * answer.response_s @ [0.55 * visits * each_s, 1.0]
     assert there == pytest.approx(work, rel=0.2)
+
+
+@pytest.mark.parametrize("rate", [0.6, 1.4])
+def test_who_is_soon_back_in_order_finds_little_more_than_what_it_left(rate: float) -> None:
+    """Short work in a loop with an I/O, beside long work at two servers: against the Markov chain."""
+    loop = [visit("cp", 0.02, label="cp"), visit("disk", 0.02), Go(to=(("cp", 0.8),))]
+    short = TransactionClass(name="short", route=tuple(loop), users=1, think=Distribution.exponential(5.0))
+    stations = (Station(name="cp", servers=2, scheduling="fcfs"), Station(name="disk", scheduling="delay"))
+    loops = network(stations, open_class(rate, visit("cp", 1.0), name="long"), short)
+    exact, found = solve(loops, "exact"), solve(loops, "approximate")
+    assert found.response_s == pytest.approx(exact.response_s, rel=0.08)
+
+
+def test_many_users_in_order_do_as_much_as_their_servers_can() -> None:
+    """Those who are always there keep four servers busy beside 500 who think."""
+    always = closed_class(8, 0, visit("q", Distribution.erlang(0.09, 4)), visit("io", 0.009), name="always")
+    often = closed_class(400, 2.0, visit("q", 0.002), name="often")
+    seldom = closed_class(170, 2.0, visit("q", 0.02), name="seldom")
+    stations = (Station(name="q", servers=4, scheduling="fcfs"), Station(name="io", scheduling="delay"))
+    found = solve(network(stations, always, often, seldom))
+    assert found.utilisation[:, 0].sum() > 0.97
