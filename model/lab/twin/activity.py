@@ -30,6 +30,8 @@ VISITS = 40_000
 SHORTEST_S = 2.0
 ENOUGH = 30.0
 """Transactions of a class that say how it fares; where fewer ended, earlier stretches of like load do, too."""
+MANY = 500.0
+"""Transactions of a class whose responses are distributed as those of a whole interval, found in the same way."""
 LEVELS = 20
 """Loads that are told apart where a class has few transactions, by how full the fullest station is that it visits."""
 BUCKET_LIMITS_PCT = (50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 400)
@@ -157,14 +159,13 @@ class _Seen(NamedTuple):
         """Class ``k`` of a stretch."""
         return cls(stretch.visit[k], stretch.total[k], stretch.unit[k], stretch.responses[k])
 
-    @property
-    def missing(self) -> float:
+    def missing(self, enough: float = ENOUGH) -> float:
         """Transactions that it takes to have enough."""
-        return max(ENOUGH - float(self.total[L.T_DONE]), 0.0)
+        return max(enough - float(self.total[L.T_DONE]), 0.0)
 
-    def filled_up(self, earlier: _Seen) -> _Seen:
+    def filled_up(self, earlier: _Seen, enough: float = ENOUGH) -> _Seen:
         """This with as much of an earlier one as it takes to have enough transactions."""
-        keep = min(self.missing / max(float(earlier.total[L.T_DONE]), 1e-12), 1.0)
+        keep = min(self.missing(enough) / max(float(earlier.total[L.T_DONE]), 1e-12), 1.0)
         return _Seen(*(own + keep * old for own, old in zip(self, earlier, strict=True)))
 
 
@@ -197,6 +198,8 @@ class _Running:
         self.shared = np.array([s.scheduling in SHARING for s in network.stations])
         self.lately: Stretch | None = None
         self.alike: dict[tuple[int, int], _Seen] = {}
+        self.many: dict[tuple[int, int], _Seen] = {}
+        self.distributed: list[_Seen] = []
         self.servers = np.array([np.inf if s.scheduling == "delay" else s.servers for s in network.stations])
         # Pools of one machine are full together.
         machine = [s.lpar.cec if s.lpar is not None else s.name for s in network.stations]
@@ -231,7 +234,7 @@ class _Running:
         sampled_s = lately.total[:, L.T_SUM] * each
         elapsed_s = np.where(self.one_after_other, self._elapsed(ended, using, visit, unit[..., L.Q_WAIT]), sampled_s)
         longer = np.where(sampled_s > 0, _over(elapsed_s, sampled_s), 1.0)
-        buckets = self._buckets(lately.responses, longer, ended, random)
+        buckets = self._buckets(_over(elapsed_s, ended), ended, random)
         spin, cost, busy, density = self._engines(using, visit[..., L.V_SPIN], stretch)
         waiting = visit[..., L.V_RESIDENCE] - visit[..., L.V_USING] - visit[..., L.V_SPIN]
         return Activity(
@@ -268,22 +271,27 @@ class _Running:
 
     def _lately(self, stretch: Stretch, counts: np.ndarray) -> Stretch:
         """The stretch, with as much of earlier ones as a class needs to have enough transactions: of those in which the
-        fullest station it visits was as full, the latest, and of others like them where these are not enough."""
+        fullest station it visits was as full, the latest, and of others like them where these are not enough. How
+        responses are distributed takes many, of stretches as full alone."""
         used_s = (self.using_s * counts[:, None]).sum(axis=0)
         used = np.maximum(used_s / self.servers, used_s @ self.together / self.engines) / self.seconds
         full = np.where(self.visits > 0, used, 0.0).max(axis=1)
         levels = np.minimum((full * LEVELS).astype(int), LEVELS - 1)
-        enough = []
+        enough, self.distributed = [], []
         for k, level in enumerate(levels.tolist()):
-            seen = _Seen.of(stretch, k)
+            seen = many = _Seen.of(stretch, k)
+            if many.missing(MANY) and (k, level) in self.many:
+                many = many.filled_up(self.many[k, level], MANY)
+            self.many[k, level] = many
             for near in sorted(range(LEVELS), key=lambda other: abs(other - level)):
-                if seen.missing and (k, near) in self.alike:
+                if seen.missing() and (k, near) in self.alike:
                     seen = seen.filled_up(self.alike[k, near])
                 if near == level:
                     self.alike[k, level] = seen
-                if not seen.missing:
+                if not seen.missing():
                     break
             enough.append(seen)
+            self.distributed.append(max(many, seen, key=lambda one: float(one.total[L.T_DONE])))
         visit, total, unit, responses = (np.stack(part) for part in zip(*enough, strict=True))
         self.lately = replace(stretch, visit=visit, total=total, unit=unit, responses=responses)
         return self.lately
@@ -296,11 +304,12 @@ class _Running:
         later = using + _over(inside - here, visit[..., L.V_COUNT]) * ended[:, None] * self.visits
         return np.asarray(np.where(self.shared, longer, later).sum(axis=1) + waited.sum(axis=1))
 
-    def _buckets(
-        self, responses: np.ndarray, longer: np.ndarray, ended: np.ndarray, random: np.random.Generator
-    ) -> np.ndarray:
-        """Ended transactions by bucket of response time, drawn with the shares of those simulated, each so many times
-        ``longer``, (K,)."""
+    def _buckets(self, response_s: np.ndarray, ended: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """Ended transactions by bucket of response time, drawn with the shares of those simulated, whose mean is made
+        ``response_s``, (K,)."""
+        responses = np.stack([one.responses for one in self.distributed])
+        sums, done = (np.array([one.total[column] for one in self.distributed]) for column in (L.T_SUM, L.T_DONE))
+        longer = np.where(sums > 0, _over(response_s * done, sums), 1.0)
         edges = np.searchsorted(self.bounds[:-1], self.limits_s / np.maximum(longer, 1e-9)[:, None])
         below = np.cumsum(responses, axis=1)
         out = np.zeros((len(ended), len(BUCKET_LIMITS_PCT) + 1))

@@ -83,7 +83,8 @@ def test_cpu_varies_between_intervals_as_whole_intervals_do() -> None:
     assert np.std(each) / np.mean(each) == pytest.approx(1 / np.sqrt(30 * 3600), rel=0.3)
 
 
-def test_the_few_of_a_class_fare_at_the_peak_as_the_many_that_do_the_same() -> None:
+def one_engine_for(many: dict[str, object], few: dict[str, object]) -> Twin:
+    """Two days of two classes alike that share an engine, with loads of their own."""
     network = """
 name = "alike"
 stations = [{ name = "cp", component = "cp", servers = 1, scheduling = "ps" }]
@@ -92,9 +93,8 @@ classes = [
   { name = "few", arrivals = { rate_per_s = 1 }, route = [{ visit = "cp", service = { mean_ms = 1 } }] },
 ]
 """
-    up_and_down = [1.8 if hour % 2 else 0.2 for hour in range(168)]
     load = {"importance": 1, "workload": "w"}
-    alike = Twin.of(
+    return Twin.of(
         {
             "system_id": "one",
             "start_utc": datetime(2026, 9, 7, tzinfo=UTC),
@@ -102,19 +102,35 @@ classes = [
             "interval_s": 900,
             "seed": 1,
             "classes": {
-                "many": {**load, "service_class": "MANY", "rate_per_s": 400, "hour_of_week": up_and_down},
-                "few": {**load, "service_class": "FEW", "rate_per_s": 0.05, "hour_of_week": "flat"},
+                "many": {**load, "service_class": "MANY", **many},
+                "few": {**load, "service_class": "FEW", "hour_of_week": "flat", **few},
             },
         },
         Network.from_toml(network),
     )
-    seen = live(alike).activity
+
+
+def test_the_few_of_a_class_fare_at_the_peak_as_the_many_that_do_the_same() -> None:
+    up_and_down = [1.8 if hour % 2 else 0.2 for hour in range(168)]
+    seen = live(one_engine_for({"rate_per_s": 400, "hour_of_week": up_and_down}, {"rate_per_s": 0.05})).activity
     peak = seen.ended[:, 0] > seen.ended[:, 0].mean()
     many, few = seen.elapsed_s[peak].sum(axis=0) / seen.ended[peak].sum(axis=0)
     assert few == pytest.approx(many, rel=0.1)
     # Elapsed time and CPU are those of the same transactions.
     elapsed, work = (seconds[peak, 1] / seen.ended[peak, 1] for seconds in (seen.elapsed_s, seen.using_s[:, :, 0]))
     assert np.corrcoef(elapsed, work)[0, 1] > 0.5 and np.all(work > 0)
+
+
+def test_the_few_of_a_class_are_distributed_as_those_of_a_whole_interval() -> None:
+    """Some fifty end in a stretch, and five hundred in the interval."""
+    twin = one_engine_for({"rate_per_s": 500, "hour_of_week": "flat"}, {"rate_per_s": 0.6, "goal_ms": 4})
+    seen = live(twin).activity
+    later = seen.buckets[96:, 1]
+    slow = later[:, 6:].sum(axis=1) / later.sum(axis=1)
+    part = slow.mean()
+    assert 0.05 < part < 0.25
+    expected = np.sqrt(part * (1 - part) * (1 / 540 + 1 / 500))
+    assert np.std(slow) < 1.5 * expected < np.sqrt(part * (1 - part) / 48)
 
 
 def test_days_that_were_not_recorded_are_missing() -> None:
