@@ -136,9 +136,10 @@ class Named:
 
     def easing(self, shared: Sharers, kept: NDArray[np.bool_]) -> Named:
         """The same with the part of queueing for engines that it leaves in the intervals ``kept``."""
-        best = self.candidates.rows(np.array([int(np.argmax(self.chance))]))
+        number = int(np.argmax(self.chance))
+        best, part = self.candidates.rows(np.array([number])), min(float(np.exp(self.log_factor[number])), 1.0)
         eased = np.ones(len(kept))
-        eased[kept] = best.eased(shared)[0]
+        eased[kept] = 1.0 - part * (1.0 - best.eased(shared)[0])
         return replace(self, eased=eased)
 
     @property

@@ -105,6 +105,7 @@ class Times:
         rate = coming + others / np.maximum(free, 1e-12)
         queue = (working + first) * coming / np.maximum(rate, 1e-12)
         waited, taken, saved = queues.held(rate, free, places, queue, filled)
+        saved = saved * np.minimum(limit.factor, 1.0)[:, None]
         # No limit makes transactions faster on the whole.
         saved = np.minimum(saved, waited / np.maximum(queued - first, 1e-12))
         # Who waits for what is held on engines alone is in turn there next.
@@ -125,7 +126,7 @@ class Times:
         longest = free / np.maximum(engines * using, 1e-12)
         first = members[0]
         beyond = queues.beyond(longest, 1.0 + waiting / np.maximum(using, 1e-12), self.offered[first], self.pool[first])
-        beyond = np.where(engines > 0, beyond, 0.0)
+        beyond = np.where(engines > 0, beyond * np.minimum(limit.factor, 1.0)[:, None], 0.0)
         alike = np.all(self.offered == self.offered[first], axis=(1, 2))[:, None, None]
         gone = np.where(alike & np.isfinite(waits), waits, 0.0) * beyond
         self.response -= gone
