@@ -240,8 +240,10 @@ def of_settled(times: Array) -> Array:
 
 def machine_asked(ready: System, state: State) -> Array | None:
     """Part of the machine that its LPARs ask for, (draws, loads); the own one for no more than its engines and cap."""
-    sharing = ready.sharing(state.scenario)
-    return None if sharing is None else ready.machine_busy(state.scenario, np.minimum(state.busy, sharing.own.engines))
+    sharing = ready.partition.sharing(state.scenario)
+    if sharing is None:
+        return None
+    return ready.partition.busy(state.scenario, np.minimum(state.busy, sharing.own.engines))
 
 
 def _spread(rates: Array, state: State) -> Array:
@@ -311,7 +313,7 @@ def resources(ready: System, state: State) -> dict[str, Array]:
         found[f"machine {ready.machine.name}"] = state.machine_busy
         if bool(np.any(state.available < state.scenario.engines - 1e-9)):
             # It is full as soon as what the others leave from moment to moment is used up.
-            steadily = state.busy / ready.beside(state.scenario).steadily
+            steadily = state.busy / ready.partition.beside(state.scenario).steadily
             found[SHARE] = np.where(state.busy >= state.available, np.maximum(steadily, 1.0), steadily)
     found.update({one.resource: state.limits[one.name] for one in ready.limits if one.name in state.limits})
     if not ready.ziip_pool.overflow:

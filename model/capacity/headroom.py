@@ -63,7 +63,7 @@ def headroom(
         note = "the records are too short to show growth: none is assumed, and the range says how little is known"
     notes = [*load.notes, note, *held_to_no_target(ready, state)]
     if np.any(load.scenario.others):
-        a_year = Estimate.of(100.0 * np.expm1(WEEKS_A_YEAR * ready.others_growth))
+        a_year = Estimate.of(100.0 * np.expm1(WEEKS_A_YEAR * ready.partition.growth))
         said = f"{a_year.value:+.0f} % ({a_year.lo:+.0f} to {a_year.hi:+.0f}) a year"
         notes.append(f"what the other LPARs of the machine use grows too, by {said}")
     return answered(

@@ -44,7 +44,7 @@ def let_through(at_rates: AtRates, system: System, state: State) -> State:
         over = through.at_loads(loads)
         done = at_rates(_past_engines(system, over))
         busy = np.minimum(over.busy, over.available)
-        done = replace(done, busy=busy, machine_busy=system.machine_busy(done.scenario, busy))
+        done = replace(done, busy=busy, machine_busy=system.partition.busy(done.scenario, busy))
         through = through.with_loads(loads, done)
     return state if through is state else replace(state, through=through)
 

@@ -213,7 +213,7 @@ def _growth_since(system: System, base: Scenario, when: str, weeks: float) -> Ar
 
 def others_grown(system: System, weeks: Array) -> Array:
     """(draws, loads) growth of what the other LPARs use, ``weeks`` (loads,) later, as it trends, as factors."""
-    return np.asarray(np.exp(system.others_growth[:, None] * weeks))
+    return np.asarray(np.exp(system.partition.growth[:, None] * weeks))
 
 
 def _as_few(system: System, history: Profile, index: NDArray[np.int64]) -> Array:

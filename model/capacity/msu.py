@@ -77,7 +77,7 @@ def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, load
     everywhere = {name: np.tile(values, len(loads)) for name, values in extra.items()}
     changed = changed.reshape(len(changed), -1, changed.shape[-1])
     used = ready.usage(replace(asked, rates=changed, extra=everywhere)).busy
-    sharing = ready.sharing(asked)
+    sharing = ready.partition.sharing(asked)
     most = asked.engines if sharing is None else sharing.own.engines
     return np.asarray(np.minimum(used, most).reshape(len(used), len(loads), -1).mean(axis=2))
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from model.capacity import queues
+from model.capacity import engine_waits, queues
 from model.capacity.asked import compiled, understood
 from model.capacity.bursts import Moment
 from model.capacity.ensemble import System
@@ -276,13 +276,13 @@ class _Description:
     def _stretched(self, stream: str, level: int) -> tuple[float, float]:
         """Stretch of a stream's work behind short pieces, and what long ones add."""
         ready = self.ready
-        moments = ready.moments(Moment(self.scenario, self.state.usage, self.state.busy, None))
+        moments = engine_waits.moments(ready, Moment(self.scenario, self.state.usage, self.state.busy, None))
         parts = [1.0]
         if ready.bursts is not None:
             parts = [float(part[0, 0]) for part in ready.bursts.parts(ready.numbers.get(stream))]
         found = np.zeros(2)
         for part, moment in zip(parts, moments, strict=True):
-            places, stretched = ready.stretches(moment)
+            places, stretched = engine_waits.stretches(ready, moment)
             found += part * stretched[:2, places[level], 0, 0]
         return float(found[0]), float(found[1])
 
@@ -339,7 +339,7 @@ class _Description:
 
     def _machine(self) -> tuple[LparShare | None, list[tuple[Station, float]]]:
         """The LPAR's share of its machine, and pool and engines in use of each beside it; None and none if alone."""
-        machine, sharing = self.ready.machine, self.ready.sharing(self.scenario)
+        machine, sharing = self.ready.machine, self.ready.partition.sharing(self.scenario)
         if machine is None or sharing is None:
             return None, []
         others = float(np.asarray(self.scenario.others, float).reshape(-1)[0])

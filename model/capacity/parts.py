@@ -424,3 +424,11 @@ class State:
         parts = {field.name: both(getattr(self, field.name), getattr(there, field.name)) for field in fields(self)[1:]}
         rates = np.broadcast_to(self.scenario.rates, (*self.busy.shape, self.scenario.rates.shape[2]))
         return State(scenario=replace(self.scenario, rates=both(rates, there.scenario.rates)), **parts)
+
+
+def stacked(shape: tuple[int, ...], *values: Array | float) -> Array:
+    """Values that broadcast to this shape, one behind the other."""
+    found = np.empty((len(values), *shape))
+    for place, value in zip(found, values, strict=True):
+        place[...] = value
+    return found

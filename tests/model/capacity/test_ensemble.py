@@ -254,10 +254,10 @@ def test_classes_beside_a_full_limit_meet_what_it_lets_through():
 
 def test_an_lpar_of_no_weight_gets_what_is_left():
     system = System({**ENTRY, "on_machine": {**MACHINE, "share": 0.0}})
-    assert system.available(scenario(1.0, 1.0)) == pytest.approx(ENGINES)
+    assert system.partition.available(scenario(1.0, 1.0)) == pytest.approx(ENGINES)
     asked = scenario(1.0, 1.0, others=6.0)
-    assert system.beside(asked).steadily == pytest.approx(1.9)
-    assert (system.available(asked) < 1.9).all()
+    assert system.partition.beside(asked).steadily == pytest.approx(1.9)
+    assert (system.partition.available(asked) < 1.9).all()
 
 
 def test_ziip_work_overflows_to_general_processors_only_where_the_ziips_are_full():

@@ -138,8 +138,8 @@ def test_weight_and_cap_change_what_the_machine_gives():
     system = System(HISTORY)
     for cap in (1.5, "1.5"):
         held = understand(system, {"cap": cap}).scenario
-        assert np.all(system.available(held) <= 1.5)
-        assert system.available(held).max() == pytest.approx(1.5)
+        assert np.all(system.partition.available(held) <= 1.5)
+        assert system.partition.available(held).max() == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize(

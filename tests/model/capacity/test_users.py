@@ -8,7 +8,7 @@ import pytest
 
 from model.calibration.draws import Z90
 from model.calibration.history import SharedMachine
-from model.capacity import queues
+from model.capacity import engine_waits, queues
 from model.capacity.ask import max_rate, predict, sweep
 from model.capacity.ensemble import System
 from model.capacity.loads import understand
@@ -158,7 +158,7 @@ def test_the_less_important_get_what_full_engines_leave(high, low):
     rates[:, :, order] = np.array([high, low]) * ENGINES / DEMAND_S
     asked = replace(scenario, rates=rates, users=rates * think_s, think_s=np.full((1, 1, 2), think_s))
     state = system.evaluate(asked)
-    done = system.done(state.scenario, state.usage, state.busy, state.available)
+    done = engine_waits.done(system, state.scenario, state.usage, state.busy, state.available)
     found = state.scenario.rates[0, 0]
     left = ENGINES - sum(float(done[n][0, 0]) for n in system.capacity if n not in levels)
     for (name, stream), demand_s in zip(system.numbers.items(), DEMAND_S[order], strict=True):

@@ -1,0 +1,117 @@
+"""An LPAR among the others of its machine: what they use and leave it, and how full the machine is.
+
+Arrays have the draws first and the loads second, ``(draws, loads)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.derived import derived
+from model.capacity.parts import Machine, Scenario
+from model.capacity.sharing import Sharer, Sharing
+
+Array = NDArray[np.float64]
+
+# How far, relatively, what other LPARs take from moment to moment may be from that of pieces as long as the own: for
+# what an LPAR can get, and for how long its work waits, which goes with the length of their pieces.
+TAKEN, MET = 0.1, 0.3
+# Others that are kept; a question is about one or two.
+KEPT_BESIDE = 8
+
+
+class Beside(NamedTuple):
+    """The other LPARs as asked for, the sharing, and engines: what they use, what they leave the LPAR, as much for its
+    work that waits, and what they would leave if they used as much at every moment; each (draws, loads or 1)."""
+
+    asked: Array | float
+    sharing: Sharing | None
+    used: Array
+    available: Array
+    met: Array
+    steadily: Array
+
+
+class Partition:
+    """A bundle's system as a logical partition: its machine, if it has one, and the LPARs that it shares that with.
+
+    Args:
+        entry: the bundle's part.
+        drawn: makes the draws, (draws,), of one of its values.
+    """
+
+    def __init__(self, entry: Mapping[str, Any], drawn: Callable[[Mapping[str, Any]], Array]) -> None:
+        self.entry = entry
+        nothing = {"centre": 0.0, "draws": []}
+        self.noise = drawn(entry.get("others_noise", nothing))
+        self.pieces = drawn(entry.get("others_pieces", nothing))[:, None]
+        self.growth = drawn(entry.get("others_growth_per_week", nothing))
+        described = entry.get("on_machine")
+        self.machine: Machine | None = None
+        if described:
+            sharers = tuple(Sharer(**one) for one in described.get("others", ()))
+            self.machine = Machine(**{**described, "others": sharers})
+        self._besides: dict[tuple[Any, ...], Beside] = {}
+
+    def beside(self, scenario: Scenario) -> Beside:
+        """What the other LPARs use and leave: about as recorded, under another weight if asked. Rates do not change it,
+        so that the same others are looked at once."""
+        held = scenario.share, scenario.capped, scenario.cap_engines
+        key = id(scenario.others), scenario.machine_engines, scenario.engines, *held
+        known = self._besides.get(key)
+        if known is not None and known.asked is scenario.others:
+            return known
+        sharing = self.sharing(scenario)
+        used = np.asarray(scenario.others, float) * (1.0 + self.noise[:, None])
+        left = met = steadily = np.array([[scenario.engines]])
+        if sharing is not None:
+            used = used if scenario.share is None else sharing.used(used)
+            left, met = (sharing.limit(used, sd * self.pieces) for sd in (TAKEN, MET))
+            steadily = sharing.steadily_left(used)
+        found = self._besides[key] = Beside(scenario.others, sharing, used, left, met, steadily)
+        if len(self._besides) > KEPT_BESIDE:
+            del self._besides[next(iter(self._besides))]
+        return found
+
+    def sharing(self, scenario: Scenario) -> Sharing | None:
+        """The LPAR among the others of its machine; None where it shares none."""
+        m = self.machine
+        if m is None:
+            return None
+        asked = scenario.machine_engines, scenario.share, scenario.capped, scenario.cap_engines, scenario.engines
+        return derived(self.entry, ("sharing", *asked), lambda: self._sharing(m, scenario))
+
+    def _sharing(self, m: Machine, scenario: Scenario) -> Sharing:
+        """As :meth:`sharing`, where the machine is this one."""
+        physical = scenario.machine_engines or m.engines
+        others = m.others or ((Sharer(physical, 1.0 - m.share),) if m.share < 1.0 else ())
+        theirs = sum(one.weight for one in others)
+        share = m.share if scenario.share is None else scenario.share
+        capped = m.capped if scenario.capped is None else scenario.capped
+        weight = max(share / (1.0 - share) * theirs, 1e-9) if share < 1.0 else 1.0
+        most = scenario.engines if scenario.cap_engines is None else min(scenario.engines, scenario.cap_engines)
+        own = Sharer(most, weight, capped)
+        return Sharing.of(physical, m.management, own, others)
+
+    def available(self, scenario: Scenario) -> Array:
+        """Engines the LPAR can get, (draws, loads): its own, or what the machine leaves it by weight and cap."""
+        shape, got = (len(self.noise), scenario.rates.shape[1]), self.beside(scenario).available
+        return got if got.shape == shape else np.full(shape, got)
+
+    def busy(self, scenario: Scenario, busy: Array) -> Array | None:
+        """Part of the machine in use beside so many engines of the LPAR, (draws, loads); None where it shares none."""
+        if self.machine is None:
+            return None
+        physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
+        return np.asarray((busy + self.beside(scenario).used + self.machine.management) / physical)
+
+    def pool(self, scenario: Scenario, used: Array) -> Array:
+        """Engines of a pool of its own in which the LPAR's work waits as long as on its machine, (draws, loads)."""
+        beside = self.beside(scenario)
+        if beside.sharing is None:
+            return self.available(scenario)
+        return beside.sharing.pool(used, beside.used, beside.met)
