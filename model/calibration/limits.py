@@ -18,6 +18,7 @@ from model.calibration.draws import DRAWS, normals
 from model.calibration.history import History
 from model.calibration.waiting import ENGINES, FEWEST_INTERVALS, Followed, Seen, followed, pools
 from model.capacity import queues
+from model.capacity.places import queue_for_places
 
 Array = NDArray[np.float64]
 
@@ -140,7 +141,7 @@ class Candidates:
             for _ in range(2 if crowded and np.any(shared.queued) else 1):
                 kept_out = (alone[rows] / np.maximum(left[rows], 1e-12) - 1.0) * shared.queued
                 queue = engines[rows] * (shared.on_engines + kept_out) * shared.total / np.maximum(rate, 1e-12)
-                waited[rows], _, saved = queues.held(rate, free[rows], places, queue, filled[rows])
+                waited[rows], _, saved = queue_for_places(rate, free[rows], places, queue, filled[rows])
                 left[rows] = 1.0 - saved * (1.0 - alone[rows])
         return waited, left
 

@@ -19,6 +19,7 @@ from model.calibration.history import History
 from model.calibration.regression import OUTLYING, Fit, positive
 from model.calibration.ziips import waited_for_cps
 from model.capacity import queues
+from model.capacity.fading import held_off
 
 Array = NDArray[np.float64]
 
@@ -256,7 +257,7 @@ class _Waits:
         self.pieces = self._mean_size(list(streams), loads.used[:, list(streams)].sum(axis=1))
         self.lasting_s = loads.lasting_s
         self.busy = self._built_up(loads.busy, self.whole)
-        self.together = queues.held_off(self.busy, self.whole, self._fading(self.busy, self.users))
+        self.together = held_off(self.busy, self.whole, self._fading(self.busy, self.users))
 
     def of(self, c: int, service: Array) -> tuple[Array, Array, Array]:
         """Of a class with a ``service`` of so many ms, (I,), the three columns of :class:`Seen`, (3, I) in ms, and the

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from model.capacity import queues
 from model.capacity.bursts import Moment
+from model.capacity.fading import held_off
 from model.capacity.parts import CAPTURED, CAPTURED_BUT_ZIIP, Scenario, stacked
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def stretches(system: System, moment: Moment) -> tuple[dict[int, int], Array]:
     users = _elsewhere(system, scenario)
     left = together = np.ones(busy.shape)
     if system.in_line or not system.all_ranked:
-        left = queues.held_off(busy, whole, _fading(users, usage, list(users), busy))
+        left = held_off(busy, whole, _fading(users, usage, list(users), busy))
         together = queues.shortened(queues.stretch(busy, whole), left)
     if not system.in_line and not system.some_ranked:
         return {law.level: 0 for law in system.laws.values()}, stacked(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from model.capacity import queues
 from model.capacity.parts import Limit, Scenario
+from model.capacity.places import queue_for_places
 
 Array = NDArray[np.float64]
 Key = tuple[str, str]
@@ -57,7 +58,7 @@ class Times:
         if limit.of_inside.any() or limit.of_engines.any():
             waited, taken, endless = self._held_inside(limit, numbers, share, held_s, coming, (places, others))
         else:
-            waited, taken, _ = queues.held(coming + others / np.maximum(free, 1e-12), free, places)
+            waited, taken, _ = queue_for_places(coming + others / np.maximum(free, 1e-12), free, places)
         # What is held until something else is done with, which never is, is full and no more.
         self.full[limit.name] = np.where(endless, 1.0, taken)
         delay = np.where(endless, np.inf, 1e3 * limit.factor[:, None] * waited)
@@ -104,7 +105,7 @@ class Times:
         places, others = places_and_others
         rate = coming + others / np.maximum(free, 1e-12)
         queue = (working + first) * coming / np.maximum(rate, 1e-12)
-        waited, taken, saved = queues.held(rate, free, places, queue, filled)
+        waited, taken, saved = queue_for_places(rate, free, places, queue, filled)
         saved = saved * np.minimum(limit.factor, 1.0)[:, None]
         # No limit makes transactions faster on the whole.
         saved = np.minimum(saved, waited / np.maximum(queued - first, 1e-12))

@@ -16,6 +16,7 @@ from model.capacity import queues
 from model.capacity.ask import predict
 from model.capacity.bundle import build
 from model.capacity.network import described
+from model.capacity.places import queue_for_places
 from model.capacity.questions import QuestionError
 from model.capacity.sharing import Sharer
 from model.network import Acquire, Visit
@@ -37,7 +38,7 @@ def limited(places: int = PLACES, seed: int = 1, outside_s: float = 0.0) -> Hist
     used, busy = plain.cp_s.sum(axis=1) / plain.seconds, plain.busy_s / plain.seconds
     alone, filled = queues.of_others(used, busy, plain.engines)
     first_s = work_s + alone * queued_s
-    found, _, saved = queues.held(total / plain.seconds, rest_s - outside_s, places, first_s, filled)
+    found, _, saved = queue_for_places(total / plain.seconds, rest_s - outside_s, places, first_s, filled)
     wait_s, shorter = found[:, None], (saved * (1.0 - alone))[:, None]
     random = np.random.default_rng(seed)
     waited = SAMPLING_S * random.poisson(wait_s * plain.ended / SAMPLING_S)
@@ -58,7 +59,7 @@ def on_volumes(seed: int = 1) -> History:
     """The two classes, the first of which reads from two volumes that share a queue."""
     plain = history(seed=seed)
     rate = plain.ended[:, 0] / plain.seconds
-    wait_s = IOS * queues.held(IOS * rate, IO_S, VOLUMES)[0]
+    wait_s = IOS * queue_for_places(IOS * rate, IO_S, VOLUMES)[0]
     requests = IOS * plain.ended[:, 0]
     group = Devices(float(VOLUMES), requests, requests * IO_S, wait_s * plain.ended[:, 0])
     response = plain.response_ms + 1e3 * np.column_stack([wait_s, 0.0 * wait_s])
@@ -107,7 +108,7 @@ def test_an_lpar_that_shares_its_machine_says_whose_use_of_volumes_it_shows():
 def test_volumes_work_for_the_lpars_of_the_machine_that_name_them_alike():
     plain = history()
     rate, requests = plain.ended[:, 0] / plain.seconds, IOS * plain.ended[:, 0]
-    wait_s = IOS * queues.held(IOS * rate + 1.0 / IO_S, IO_S, VOLUMES)[0]
+    wait_s = IOS * queue_for_places(IOS * rate + 1.0 / IO_S, IO_S, VOLUMES)[0]
     group = Devices(float(VOLUMES), requests, requests * IO_S, wait_s * plain.ended[:, 0])
     response = plain.response_ms + 1e3 * np.column_stack([wait_s, 0.0 * wait_s])
     none = np.zeros(len(plain.seconds))
@@ -209,7 +210,7 @@ def test_a_limit_keeps_as_much_from_others_whether_its_members_are_one_class_or_
 def test_volumes_may_have_a_queue_each():
     plain, volumes = history(), 4.0
     rate, requests = plain.ended[:, 0] / plain.seconds, IOS * plain.ended[:, 0]
-    wait_s = IOS * queues.held(IOS * rate / volumes, 2 * IO_S, 1)[0]
+    wait_s = IOS * queue_for_places(IOS * rate / volumes, 2 * IO_S, 1)[0]
     group = Devices(volumes, requests, 2 * requests * IO_S, wait_s * plain.ended[:, 0])
     given = replace(plain, devices={"FAST": group})
     given = replace(given, response_ms=given.response_ms + 1e3 * np.column_stack([wait_s, 0.0 * wait_s]))
@@ -221,7 +222,7 @@ def test_volumes_may_have_a_queue_each():
 def test_regions_may_have_a_place_each_that_is_held_while_on_the_engines():
     plain, regions = history(), 3
     rate, on_engines_s = plain.ended[:, 0] / plain.seconds, (plain.response_ms[:, 0] - REST_MS[0]) / 1e3
-    wait_s = queues.held(rate / regions, on_engines_s, 1)[0]
+    wait_s = queue_for_places(rate / regions, on_engines_s, 1)[0]
     waited = SAMPLING_S * np.random.default_rng(1).poisson(wait_s * plain.ended[:, 0] / SAMPLING_S)
     response = plain.response_ms + 1e3 * np.column_stack([wait_s, 0.0 * wait_s])
     named = {"QR": np.column_stack([waited, 0.0 * waited])}

@@ -16,6 +16,7 @@ from model.capacity.bundle import build, dumps, loads
 from model.capacity.fitted import fitted
 from model.capacity.headroom import headroom
 from model.capacity.network import described
+from model.capacity.places import queue_for_places
 from model.capacity.questions import QuestionError
 from model.network import Visit
 
@@ -141,7 +142,7 @@ def limited():
     given = history()
     rate = given.ended[:, 1] / SECONDS
     response = given.response_ms.copy()
-    response[:, 1] += 1e3 * queues.held(rate, 0.85 / rate.max(), 1)[0]
+    response[:, 1] += 1e3 * queue_for_places(rate, 0.85 / rate.max(), 1)[0]
     return bundle_of(replace(given, response_ms=response))
 
 
@@ -169,7 +170,7 @@ def test_waits_that_show_only_where_the_engines_are_nearly_full_are_no_limit(mon
     rate = given.ended[:, 1] / SECONDS
     busy = given.busy_s / SECONDS / ENGINES
     response = given.response_ms.copy()
-    response[:, 1] += np.where(busy > 0.45, 1e3 * queues.held(rate, 0.85 / rate.max(), 1)[0], 0.0)
+    response[:, 1] += np.where(busy > 0.45, 1e3 * queue_for_places(rate, 0.85 / rate.max(), 1)[0], 0.0)
     monkeypatch.setattr(limits, "CALM", calm)
     found = entry(replace(given, response_ms=response))["limits"]
     assert [limit["members"] for limit in found] == ([] if calm == 0.45 else [["LOW"]])

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.capacity import queues
+from model.capacity import fading, queues
+from model.capacity.fading import held_off
+from model.capacity.places import queue_for_places
 from model.network import Network
 from model.network.simulator import simulate
 from model.network.solvers import stations
@@ -41,7 +43,7 @@ def test_one_priority_is_the_multi_server_queue_of_the_solvers(load, servers, se
     offered = load * servers
     expected = stations.mmc_response(offered / service, service, servers)
     assert service * queues.stretch(offered, servers) == pytest.approx(expected, rel=1e-9)
-    assert service + queues.held(offered / service, service, servers)[0] == pytest.approx(expected, rel=1e-9)
+    assert service + queue_for_places(offered / service, service, servers)[0] == pytest.approx(expected, rel=1e-9)
 
 
 @given(offered=st.floats(0.01, 100.0), servers=st.integers(1, 12))
@@ -187,7 +189,7 @@ def test_a_queue_that_began_empty_is_as_long_as_its_chain_has_it(load, services)
 @pytest.mark.parametrize("offered", [4.0, 5.0])
 def test_there_is_no_steady_state_at_or_above_the_engines(offered):
     assert np.isinf(queues.stretch(offered, 4))
-    assert np.isinf(queues.held(offered, 1.0, 4)[0])
+    assert np.isinf(queue_for_places(offered, 1.0, 4)[0])
     assert np.isinf(queues.inside(offered, 4))
 
 
@@ -204,14 +206,14 @@ def test_part_of_an_engine_and_no_steady_state_is_no_warning():
 
 @pytest.mark.parametrize(("inside", "places"), [(0.01, 80), (1.0, 200), (5.0, 500), (1900.0, 2000), (30.0, 100_000)])
 def test_a_limit_of_many_places_is_the_multi_server_queue(inside, places):
-    wait, taken, _ = queues.held(inside, 1.0, places)
+    wait, taken, _ = queue_for_places(inside, 1.0, places)
     assert wait == pytest.approx(stations.mmc_response(inside, 1.0, places) - 1.0, rel=1e-6, abs=1e-12)
     assert taken == pytest.approx(inside / places)
 
 
 @pytest.mark.parametrize("first_s", [0.0, 3.0, 1e9])
 def test_a_limit_asked_for_many_times_its_places_is_full_and_no_warning(first_s):
-    wait, taken, saved = queues.held(5000.0, 1.0, [20, 500, 2000], first_s, 0.5)
+    wait, taken, saved = queue_for_places(5000.0, 1.0, [20, 500, 2000], first_s, 0.5)
     assert np.isinf(wait).all() and not saved.any()
     assert taken == pytest.approx(5000.0 * (1.0 + first_s) / np.array([20, 500, 2000]))
 
@@ -243,7 +245,7 @@ route = [
     load = rate * work_s
     alone, filled = queues.of_others(load, load, engines)
     queued_s = (queues.stretch(load, engines) - 1.0) * work_s
-    wait_s, taken, saved = queues.held(rate, io_s, places, work_s + alone * queued_s, filled)
+    wait_s, taken, saved = queue_for_places(rate, io_s, places, work_s + alone * queued_s, filled)
     seen = simulate(network, seed=1, horizon=400_000)
     assert wait_s == pytest.approx(seen.resources["MXT"].wait_s.value, rel=0.1)
     assert taken == pytest.approx(seen.resources["MXT"].utilization.value, rel=0.02)
@@ -263,7 +265,7 @@ def test_users_who_wait_instead_of_sending_more_wait_as_in_a_finite_source(load,
 
     def waited(used: float) -> float:
         return float(
-            queues.shortened(queues.stretch(used, servers), queues.held_off(used, servers, 1 / (used * think)))
+            queues.shortened(queues.stretch(used, servers), held_off(used, servers, 1 / (used * think)))
         )
 
     low, high = 0.0, float(servers)
@@ -272,25 +274,25 @@ def test_users_who_wait_instead_of_sending_more_wait_as_in_a_finite_source(load,
         enough = used * (think + waited(used)) < users
         low, high = (used, high) if enough else (low, used)
     assert users / high - think == pytest.approx(mean * think / (users - mean), rel=0.015)
-    assert queues.held_off(high / 2.0, servers, 0.0) == 1.0
+    assert held_off(high / 2.0, servers, 0.0) == 1.0
 
 
 def test_many_loads_of_users_who_wait_are_each_as_asked_alone():
     loads = np.linspace(1.0, 250.0, 400).reshape(2, 200)
-    found = queues.held_off(loads, 256.0, 0.01)
-    assert loads.size * 256 > queues.AT_ONCE
+    found = held_off(loads, 256.0, 0.01)
+    assert loads.size * 256 > fading.AT_ONCE
     for row, column in ((0, 0), (1, 3), (1, 120), (1, 199)):
-        alone = float(queues.held_off(loads[row, column], 256.0, 0.01))
+        alone = float(held_off(loads[row, column], 256.0, 0.01))
         assert found[row, column] == pytest.approx(alone, abs=1e-3)
-    assert queues.held_off([1.0, 1.0], [2.0, np.nan], 0.01)[0] == pytest.approx(queues.held_off(1.0, 2.0, 0.01))
+    assert held_off([1.0, 1.0], [2.0, np.nan], 0.01)[0] == pytest.approx(held_off(1.0, 2.0, 0.01))
 
 
 def test_places_that_are_never_taken_change_nothing_and_take_no_memory():
     rate, first_s = np.full((40, 200), 90.0), np.linspace(0.001, 0.01, 200)
-    few, many = (queues.held(rate, 0.02, places, first_s, 0.8) for places in (400.0, 1e7))
+    few, many = (queue_for_places(rate, 0.02, places, first_s, 0.8) for places in (400.0, 1e7))
     for found, same in zip((few[0], few[1] * 400.0, few[2]), (many[0], many[1] * 1e7, many[2]), strict=True):
         np.testing.assert_allclose(found, same, rtol=1e-9, atol=1e-12)
-    alone = queues.held(90.0, 0.02, 12.0, first_s[7], 0.8)
-    among = queues.held(rate, 0.02, 12.0, first_s, 0.8)
+    alone = queue_for_places(90.0, 0.02, 12.0, first_s[7], 0.8)
+    among = queue_for_places(rate, 0.02, 12.0, first_s, 0.8)
     for one, each in zip(alone, among, strict=True):
         assert each[3, 7] == pytest.approx(float(one), rel=1e-12)

@@ -11,6 +11,7 @@ from model.calibration.history import SharedMachine
 from model.capacity import engine_waits, queues
 from model.capacity.ask import max_rate, predict, sweep
 from model.capacity.ensemble import System
+from model.capacity.fading import held_off
 from model.capacity.loads import understand
 from model.capacity.msu_forecast import RecordedMsu, forecast_msu
 from model.capacity.simulation import simulated
@@ -32,7 +33,7 @@ def bundle(machine: SharedMachine | None = None) -> dict:
     for _ in range(3):
         idle_s[:, 1] = np.maximum(USERS * SECONDS - ended * response_ms[:, 1] / 1e3, 0.0)
         elsewhere = (idle_s[:, 1] + ended * REST_MS[1] / 1e3) / SECONDS
-        left = queues.held_off(load, ENGINES, share**2 / elsewhere)
+        left = held_off(load, ENGINES, share**2 / elsewhere)
         stretch = queues.shortened(queues.stretch(load, ENGINES), left)
         response_ms = 1e3 * DEMAND_S * stretch[:, None] + REST_MS
     return bundle_of(replace(given, response_ms=response_ms, p90_ms=2.2 * response_ms, idle_s=idle_s))
