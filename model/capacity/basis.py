@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
+from model.capacity.configuration import engine_cost
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.figures import CPS, MAYBE_FULL, SHARE, SURELY_FULL, machine_asked, resources
-from model.capacity.loads import Load, engine_cost
+from model.capacity.loads import Load
 from model.capacity.parts import LPAR, State
 from model.capacity.questions import said
 from model.capacity.users import needed

@@ -14,9 +14,10 @@ from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered
 from model.capacity.ensemble import System
 from model.capacity.figures import held_to_no_target, resources
-from model.capacity.loads import MOST_WEEKS, grown, others_grown
+from model.capacity.loads import grown, others_grown
 from model.capacity.parts import State
 from model.capacity.questions import QuestionError, system_entry
+from model.capacity.starting import MOST_WEEKS
 from model.capacity.targets import checked
 
 Array = NDArray[np.float64]

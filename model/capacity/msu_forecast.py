@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.asked import compiled, understood
-from model.capacity.loads import MOST_WEEKS, grown
+from model.capacity.loads import grown
 from model.capacity.parts import deviates
 from model.capacity.questions import QuestionError
+from model.capacity.starting import MOST_WEEKS
 
 Array = NDArray[np.float64]
 WINDOW = np.timedelta64(28, "D")

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from model.capacity.answer import Estimate
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered, extrapolated, notes_on
+from model.capacity.configuration import engine_cost
 from model.capacity.crossing import crossing
 from model.capacity.ensemble import System
 from model.capacity.figures import CPS, bottleneck, held_to_no_target, of_settled, resources
-from model.capacity.loads import Load, engine_cost
+from model.capacity.loads import Load
 from model.capacity.parts import Scenario, State
 from model.capacity.questions import MOST_ENGINES, QuestionError, positive, system_entry
 

@@ -1,0 +1,138 @@
+"""From the keys of a question to other engines, zIIPs, weights, caps and limits than were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity import adjustments
+from model.capacity.derived import derived
+from model.capacity.ensemble import System
+from model.capacity.moves import is_own, moved
+from model.capacity.parts import Limit, Scenario
+from model.capacity.questions import (
+    QuestionError,
+    cap_asked,
+    finite,
+    positive,
+    threads_asked,
+    whole,
+)
+
+Array = NDArray[np.float64]
+# Letters of a resource's name that SMF 72.3 has (R723DNDE).
+RECORDED_NAME = 16
+
+
+def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
+    """The scenario on other engines, zIIPs, weights, caps, limits."""
+    cost = scenario.cost
+    elsewhere = "machine" in asked and not is_own(system, asked["machine"])
+    if "engines" in asked:
+        engines = whole("engines", asked["engines"])
+        cost = 1.0 if elsewhere else engine_cost(system, engines)
+        scenario = replace(scenario, engines=float(engines))
+        if system.machine is not None and engines > system.machine.engines:
+            notes.append(f"engines: the machine has {system.machine.engines:g}; taken to get {engines}")
+            scenario = replace(scenario, machine_engines=float(engines))
+    if "ziip_engines" in asked:
+        ziips = finite("ziip_engines", asked["ziip_engines"])
+        if ziips < 0 or ziips != int(ziips):
+            raise QuestionError("ziip_engines", asked["ziip_engines"], "ziip_engines: takes a whole number from 0")
+        if not any(law.engine == "ziip" for law in system.laws.values()):
+            raise QuestionError(
+                "ziip_engines", asked["ziip_engines"], "ziip_engines: no zIIP-eligible work was recorded"
+            )
+        scenario = replace(scenario, ziips=ziips)
+    if "weight" in asked or "cap" in asked:
+        scenario = _shared(system, scenario, asked, notes)
+    limits = {}
+    for key, value in asked.items():
+        kind, _, name = str(key).partition(".")
+        if kind == "limit":
+            limit = _limit(system, key, name)
+            limits[limit.name] = positive(key, value)
+            if not limit.reached:
+                holders = ", ".join(system.streams[member] for member in limit.members)
+                taken = (
+                    f"taken to be held all the time inside, by all that the records name it for: {holders}"
+                    if holders
+                    else "no class with responses names it, so nothing here changes"
+                )
+                notes.append(f"{key}: nobody waited for {limit.name} in the records; {taken}")
+    if any(str(key).startswith(adjustments.PREFIX) for key in asked):
+        cost = cost * _adjusted(system, asked, notes)
+    if "smt" in asked:
+        scenario = replace(scenario, threads=_threads(system, asked["smt"], notes))
+    if elsewhere:
+        scenario, factor = moved(system, scenario, asked["machine"], notes)
+        cost = cost * factor
+    return replace(scenario, cost=cost, limits=limits) if cost is not scenario.cost or limits else scenario
+
+
+def _limit(system: System, key: str, name: str) -> Limit:
+    """The limit a key names, of whose name records have the first letters only."""
+    for limit in system.limits:
+        if limit.name.casefold() in (name.casefold(), name.casefold()[:RECORDED_NAME].rstrip()):
+            if limit.kind == "devices":
+                text = (
+                    f"{key}: {limit.name} are volumes or processors, each with its queue; their number is as recorded"
+                )
+                raise QuestionError(key, name, text)
+            return limit
+    known = [one.name for one in system.limits if one.kind != "devices"]
+    raise QuestionError(key, name, f"{key}: no such limit shows in the records", known)
+
+
+def _threads(system: System, value: Any, notes: list[str]) -> float:
+    """Threads of a zIIP core."""
+    threads = threads_asked(value)
+    if system.ziips <= 0:
+        raise QuestionError("smt", value, "smt: the records show no zIIPs")
+    if threads > system.ziip_pool.threads:
+        low, high = (100.0 * float(np.quantile(system.ziip_pool.gain, q) - 1.0) for q in (0.05, 0.95))
+        notes.append(f"smt: a second thread was not active here; taken to add {low:.0f} to {high:.0f} % of one's work")
+    return threads
+
+
+def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Array:
+    """(draws,) factor on the cost that ``adjust.NAME=on`` asks for, uncertain as its sources say."""
+    plain = system.entry.get("adjustments", {})
+    known = derived(plain, "adjustments", lambda: adjustments.from_plain(plain))
+    rest, chosen = adjustments.asked(asked, known, adjustments.parts_of(system.entry))
+    by = adjustments.factor(chosen, "cpu")
+    for one in chosen:
+        notes.append(one.note)
+        if not {"cpu", "itr"} & set(one.factors):
+            notes.append(f"{adjustments.PREFIX}{one.name}: says nothing of CPU time, so nothing here changes")
+    return np.asarray(np.exp(by.log + by.log_sd * system.deviates(len(rest))))
+
+
+def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
+    """The scenario under another weight or cap."""
+    machine = system.entry.get("on_machine")
+    field = "weight" if "weight" in asked else "cap"
+    if machine is None or system.machine is None:
+        raise QuestionError(field, asked[field], f"{field}: the LPAR shares no machine that the records show")
+    share, capped = system.machine.share, system.machine.capped
+    if "weight" in asked:
+        own = positive("weight", asked["weight"])
+        total = float(system.entry["weights"]["total"]) - float(system.entry["weights"]["own"])
+        share = own / (own + total)
+    most = scenario.cap_engines
+    if "cap" in asked:
+        capped, most = cap_asked(asked["cap"])
+        if most is not None and most >= scenario.engines:
+            notes.append(f"cap: {most:g} engines hold nothing back, as the LPAR has {scenario.engines:g}")
+    return replace(scenario, share=share, capped=capped, cap_engines=most)
+
+
+def engine_cost(system: System, engines: float) -> Array:
+    """(draws,) cost per transaction on another number of engines, relative to the measured one."""
+    effect = system.entry["n_way"]
+    exponent = np.append(effect["centre"], effect["draws"])
+    return np.asarray((engines / system.engines) ** exponent, float)

@@ -1,0 +1,166 @@
+"""The recorded load or measured point that a question starts from: what ``when`` and ``point`` mean."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.derived import derived
+from model.capacity.ensemble import System
+from model.capacity.parts import Scenario
+from model.capacity.profile import recorded
+from model.capacity.questions import (
+    QuestionError,
+    point_entry,
+)
+
+Array = NDArray[np.float64]
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+MOST_WEEKS = 156
+
+
+class Start(NamedTuple):
+    """Where a question starts: a measured point or the local ``time`` of a recorded load, its scenario, the ``weeks``
+    by which it grows until the time that is asked, and what to say of these."""
+
+    point: Mapping[str, Any] | None
+    time: str
+    scenario: Scenario
+    weeks: float
+    notes: list[str]
+
+
+def start_of(system: System, asked: Mapping[str, Any]) -> Start:
+    """The recorded load or measured point the question starts from."""
+    entry = system.entry
+    profile = entry.get("profile")
+    if profile is None:
+        if "when" in asked:
+            raise QuestionError("when", asked["when"], "when: this system has measured points, no history; use point")
+        point = point_entry(entry, asked.get("point", entry["operating_point"]))
+        shown = point if not any(key in asked for key in ("etr_tps", "cpu_busy_pct")) else None
+        return Start(shown, "", derived(point, "base", lambda: _at_point(system, point)), 0.0, [])
+    if "point" in asked:
+        point_entry(entry, asked["point"])
+    index, notes, weeks = _recorded(entry, profile, asked)
+    base = derived(entry, ("base", tuple(index.tolist())), lambda: _mean_of(system, profile, index))
+    if weeks > 0.0 and np.any(base.others):
+        notes[0] += ", and what the other LPARs of the machine use as theirs does"
+    start = profile["start_local"][int(index[len(index) // 2])]
+    if weeks > 0.0:
+        start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
+    return Start(None, start, base, weeks, notes)
+
+
+def _at_point(system: System, point: Mapping[str, Any]) -> Scenario:
+    """The load of a measured point."""
+    rates = np.array([[[float(point["rates"][name]) for name in system.streams]]])
+    return Scenario(rates, system.engines, system.ziips)
+
+
+def _mean_of(system: System, profile: Mapping[str, Any], index: NDArray[np.int64]) -> Scenario:
+    """The mean load of some recorded intervals."""
+    history = recorded(profile)
+    rates = history.rates[:, index].mean(axis=1)
+    others = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
+    extra = {name: values[index].mean(keepdims=True)[None] for name, values in history.extra.items()}
+    thinking = history.thinking[:, index].mean(axis=1)
+    sampled_s = np.maximum(thinking * len(index) * profile["seconds"], 1e-12)
+    think_s = thinking / np.maximum(rates, 1e-12) * np.maximum(1.0 + system.thinking_noise / np.sqrt(sampled_s), 0.0)
+    return Scenario(
+        rates[None, None, :],
+        system.engines,
+        system.ziips,
+        extra=extra,
+        others=others,
+        cap_engines=None if system.machine is None else system.machine.cap_engines,
+        recorded=tuple(int(i) for i in index),
+        think_s=np.where(rates > 0, think_s, 0.0)[:, None, :] if np.any(think_s > 0) else None,
+    )
+
+
+def _recorded(
+    entry: Mapping[str, Any], profile: Mapping[str, Any], asked: Mapping[str, Any]
+) -> tuple[NDArray[np.int64], list[str], float]:
+    """Indices of the recorded intervals meant by ``when``, what to say of them, and weeks of growth beyond them."""
+    when = str(asked.get("when", "peak")).strip()
+    times = recorded(profile).times
+    peak = int(entry["operating"])
+    text = when.casefold()
+    if text == "peak":
+        return np.array([peak]), [], 0.0
+    if text[:3] in DAYS and not text[:1].isdigit():
+        return _of_the_week(times, when)
+    moment = _moment(when)
+    asked_for, of_a_day = np.datetime64(moment, "s"), whole_day(when)
+    of_day = np.flatnonzero(times.astype("datetime64[D]") == asked_for) if of_a_day else np.array([], int)
+    if len(of_day):
+        load = np.array(profile.get("cpu_busy_pct") or np.sum(profile["rates"], axis=0), float)
+        busiest = int(of_day[np.argmax(load[of_day])])
+        return np.array([busiest]), [f"when: the busiest recorded interval of that day, {times[busiest]}"], 0.0
+    inside = np.flatnonzero((times <= asked_for) & (asked_for < times + np.timedelta64(int(profile["seconds"]), "s")))
+    if len(inside):
+        return inside[:1], [], 0.0
+    if asked_for <= times[-1]:
+        raise refused(when, f"no interval was recorded at {when} (recorded: {times[0]} to {times[-1]})")
+    if asked_for > times[-1] + np.timedelta64(MOST_WEEKS, "W"):
+        raise refused(when, f"{when} is more than three years after the records, which end {times[-1]}")
+    if of_a_day:
+        weeks = float((asked_for - times[peak]) / np.timedelta64(7, "D"))
+        return np.array([peak]), [f"when: the recorded peak of {times[peak]}, grown as the history trends"], weeks
+    lately = times > times[-1] - np.timedelta64(28, "D")
+    same = _hour_of_week(times, moment.weekday(), moment.hour)
+    same = same[lately[same]]
+    if not len(same):
+        raise refused(when, f"no interval was recorded in that hour of the week before {when}")
+    middle = times[same].astype("datetime64[s]").astype(np.int64).mean().astype("datetime64[s]")
+    said = f"when: the mean of {len(same)} intervals of that hour of the week, grown as the history trends"
+    return same, [said], float((asked_for - middle) / np.timedelta64(7, "D"))
+
+
+def whole_day(when: str) -> bool:
+    """Whether a time that is asked for is a date alone."""
+    return len(when) <= len("2026-11-10")
+
+
+def _of_the_week(times: NDArray[np.datetime64], when: str) -> tuple[NDArray[np.int64], list[str], float]:
+    """The recorded intervals of an hour of the week, such as ``mon 10:00``."""
+    day, *clock = when.casefold().split()
+    try:
+        hour = int(clock[0].split(":")[0])
+        dt.time(hour)
+        found = _hour_of_week(times, DAYS.index(day[:3]), hour)
+    except (IndexError, ValueError):
+        raise refused(when, "an hour of the week is written as 'mon 10:00'") from None
+    if not len(found):
+        raise refused(when, f"no interval was recorded in the hour {when}")
+    return found, [f"when: the mean of {len(found)} recorded intervals of that hour of the week"], 0.0
+
+
+def _moment(when: str) -> dt.datetime:
+    """The local time that is asked for."""
+    try:
+        moment = dt.datetime.fromisoformat(when)
+    except ValueError:
+        known = "'peak', a local start like 2026-11-10T10:45, an hour of the week like 'mon 10:00', or a date to come"
+        raise refused(when, f"takes {known}") from None
+    if moment.tzinfo is not None:
+        raise refused(when, f"{when} says an offset; give the local time of the records without one")
+    return moment
+
+
+def refused(when: str, why: str) -> QuestionError:
+    """A ``when`` that is refused, and why."""
+    return QuestionError("when", when, f"when: {why}")
+
+
+def _hour_of_week(times: NDArray[np.datetime64], day: int, hour: int) -> NDArray[np.int64]:
+    """Indices of the intervals that start in an hour of the week; 0 is Monday."""
+    days = times.astype("datetime64[D]")
+    weekday = (days.astype(np.int64) + 3) % 7
+    hours = (times - days).astype("timedelta64[h]").astype(np.int64)
+    return np.flatnonzero((weekday == day) & (hours == hour))
