@@ -2,8 +2,8 @@
 
 Standard input is a Unix socket. For every connection that comes over it a process is forked, with everything loaded,
 which lives until the other end closes. It says its number, reads the bundle, says what it holds or why it is refused,
-and then answers one question after the other. The service itself only passes messages, so that probes never wait for
-arithmetic.
+and then answers what comes, the questions of one message in one. The service itself only passes messages, so that
+probes never wait for arithmetic.
 """
 
 from __future__ import annotations
@@ -75,15 +75,21 @@ def evaluate(line: _Line) -> None:
     about = {"model_version": bundle["model_version"], "systems": histories}
     line.send(as_json(about))
     while True:
-        asked = orjson.loads(line.received())
-        started = perf_counter()
-        try:
-            reply = answer({**bundle, **asked["beside"]}, asked["kind"], asked["question"])
-            head: dict[str, Any] = {"status": reply.status, "extrapolated": reply.extrapolated}
-            body = reply.body
-        except Exception:
-            head, body = {"failed": traceback.format_exc()}, b""
-        line.send(as_json({**head, "seconds": perf_counter() - started}) + b"\n" + body)
+        replies = [_reply(bundle, asked) for asked in orjson.loads(line.received())]
+        heads = as_json([head for head, _ in replies])
+        line.send(b"\n".join((heads, b"".join(body for _, body in replies))))
+
+
+def _reply(bundle: dict[str, Any], asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """What is said of a reply, and its body."""
+    started = perf_counter()
+    try:
+        reply = answer({**bundle, **asked["beside"]}, asked["kind"], asked["question"])
+        head: dict[str, Any] = {"status": reply.status, "extrapolated": reply.extrapolated}
+        body = reply.body
+    except Exception:
+        head, body = {"failed": traceback.format_exc()}, b""
+    return {**head, "seconds": perf_counter() - started, "bytes": len(body)}, body
 
 
 if __name__ == "__main__":

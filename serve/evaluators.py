@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -36,6 +37,19 @@ class Evaluated(NamedTuple):
     body: bytes
 
 
+class Asked(NamedTuple):
+    """A question to a process: a name in ``serve.answering.KINDS``, the arguments of its function as JSON, and parts
+    to put beside those of the bundle, as JSON."""
+
+    kind: str
+    question: bytes
+    beside: bytes = b"{}"
+
+    def as_json(self) -> bytes:
+        """All of it as JSON."""
+        return b'{"kind":"%b","beside":%b,"question":%b}' % (self.kind.encode(), self.beside, self.question)
+
+
 class Evaluators:
     """Processes with one bundle, made as they are needed: as many as there are questions at a time."""
 
@@ -57,24 +71,15 @@ class Evaluators:
         except EOFError:
             raise BundleRefused("the process that tried it ended") from None
 
-    async def ask(self, kind: str, question: bytes, beside: bytes = b"{}") -> Evaluated:
-        """The reply to a question.
-
-        Parameters
-        ----------
-        kind, question
-            a name in ``serve.answering.KINDS``, and the arguments of its function as JSON.
-        beside
-            parts to put beside those of the bundle, as JSON.
+    async def ask(self, together: Sequence[Asked]) -> list[Evaluated | EvaluationFailed]:
+        """The replies to questions that one process answers in one turn; in place of a reply, the error it ended in.
 
         Raises
         ------
         Problem
             the evaluation took too long, or its process ended.
-        EvaluationFailed
-            the evaluation ended in an error.
         """
-        message = b'{"kind":"%b","beside":%b,"question":%b}' % (kind.encode(), beside, question)
+        message = b"[%b]" % b",".join(one.as_json() for one in together)
         try:
             one = self._idle.pop() if self._idle else await _Evaluator.over(self._content, b"known", TRIAL_SECONDS)
             reply = await one.exchanged(message, ANSWER_SECONDS)
@@ -84,17 +89,26 @@ class Evaluators:
         self._idle.append(one)
         if self._retired:
             self.retire()
-        head, _, body = reply.partition(b"\n")
-        header = orjson.loads(head)
-        if "failed" in header:
-            raise EvaluationFailed(header["failed"])
-        return Evaluated(**header, body=body)
+        return _separate(reply)
 
     def retire(self) -> None:
         """Let the processes end: idle ones now, the others when they have answered."""
         self._retired = True
         while self._idle:
             self._idle.pop().close()
+
+
+def _separate(reply: bytes) -> list[Evaluated | EvaluationFailed]:
+    """Each reply of a turn: behind a line with what is said of each, and how long it is, stand the bodies."""
+    line, _, bodies = reply.partition(b"\n")
+    found: list[Evaluated | EvaluationFailed] = []
+    begin = 0
+    for head in orjson.loads(line):
+        end = begin + head.pop("bytes")
+        failed = head.get("failed")
+        found.append(EvaluationFailed(failed) if failed else Evaluated(**head, body=bodies[begin:end]))
+        begin = end
+    return found
 
 
 class _Evaluator:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from serve.champion import Champion
 from serve.definitions import Definitions
-from serve.evaluators import Evaluated, Evaluators
+from serve.evaluators import Asked, Evaluated, Evaluators
 from serve.jobs import Jobs
 from serve.questions import SystemQuestion
 from serve.settings import Settings
@@ -42,9 +42,7 @@ class Service:
     async def ask(self, kind: str, question: bytes = b"{}", by: Evaluators | None = None) -> Evaluated:
         """The reply to a question in JSON, evaluated by these processes, or those of the champion of this moment."""
         evaluators = by or await self.champion.evaluators()
-        beside = self.definitions.published()
-        async with self.turns:
-            return await evaluators.ask(kind, question, beside)
+        return await self.turns.ask(evaluators, Asked(kind, question, self.definitions.published()))
 
     async def answer(self, question: SystemQuestion, by: Evaluators | None = None) -> Evaluated:
         """The reply to a question about a system, counted."""

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from serve import evaluators
-from serve.evaluators import EvaluationFailed, Evaluators
+from serve.evaluators import Asked, Evaluated, EvaluationFailed, Evaluators
 from serve.problems import BundleRefused, Problem
+from serve.turns import Turns
 
-QUESTION = b'{"system": "shop"}'
+PREDICT = Asked("predict", b'{"system": "shop"}')
 
 
 def processes(found: Evaluators) -> list[int]:
@@ -33,9 +34,9 @@ def test_a_process_that_does_not_answer_is_replaced(bundle, monkeypatch, how):
                 os.kill(processes(found)[0], signal.SIGSTOP)
                 changed.setattr(evaluators, "ANSWER_SECONDS", 0.2)
             with pytest.raises(Problem) as refused:
-                await found.ask("predict", QUESTION)
+                await found.ask([PREDICT])
         assert refused.value.status == 503
-        status = (await found.ask("predict", QUESTION)).status
+        status = (await found.ask([PREDICT]))[0].status
         found.retire()
         return status
 
@@ -46,8 +47,9 @@ def test_an_evaluation_that_fails_is_told_with_its_trace_and_the_process_goes_on
     async def asked() -> None:
         found = await Evaluators.tried(json.dumps(bundle).encode())
         before = processes(found)
-        with pytest.raises(EvaluationFailed, match="KeyError"):
-            await found.ask("no such kind", QUESTION)
+        failed, reply = await found.ask([Asked("no such kind", b"{}"), PREDICT])
+        assert isinstance(failed, EvaluationFailed) and "KeyError" in str(failed)
+        assert reply.status == 200 and json.loads(reply.body)["system"] == "shop"
         assert processes(found) == before
         found.retire()
 
@@ -91,10 +93,10 @@ def test_a_maker_that_has_to_be_started_again_leaves_nothing_open():
 def test_a_question_of_a_batch_that_is_not_answered_costs_its_own_answer_only(client, monkeypatch):
     asked = Evaluators.ask
 
-    async def refusing(self, kind, *more):
-        if kind == "explain":
+    async def refusing(self, together):
+        if any(one.kind == "explain" for one in together):
             raise Problem(503, "not-evaluated", "this question ended its process")
-        return await asked(self, kind, *more)
+        return await asked(self, together)
 
     monkeypatch.setattr(Evaluators, "ask", refusing)
     kinds = ("predict", "explain", "predict")
@@ -110,10 +112,10 @@ def test_a_process_in_the_middle_of_an_answer_ends_after_it(bundle):
         found = await Evaluators.tried(json.dumps(bundle).encode())
         [process] = processes(found)
         ends = os.pidfd_open(process)
-        under_way = asyncio.ensure_future(found.ask("predict", QUESTION))
+        under_way = asyncio.ensure_future(found.ask([PREDICT]))
         await asyncio.sleep(0)
         found.retire()
-        return (await under_way).status, ends
+        return (await under_way)[0].status, ends
 
     status, ends = asyncio.run(asked())
     assert status == 200
@@ -129,3 +131,41 @@ def test_the_connection_of_an_evaluator_nobody_holds_is_closed():
     gc.collect()
     with theirs:
         assert theirs.recv(1) == b""
+
+
+class Deadly:
+    """Processes that one question ends; what they are asked in one turn."""
+
+    def __init__(self) -> None:
+        self.turns: list[bytes] = []
+
+    async def ask(self, together):
+        self.turns.append(b"".join(one.question for one in together))
+        await asyncio.sleep(0)
+        if b"x" in self.turns[-1]:
+            raise Problem(503, "not-evaluated", "this question ended its process")
+        return [Evaluated(200, False, 0.0, one.question) for one in together]
+
+
+def asked_at_once(at_once, questions):
+    """What becomes of each question, and the turns it took."""
+
+    async def asked():
+        by, turns = Deadly(), Turns(at_once)
+        waiting = (turns.ask(by, Asked("sweep" if one == b"s" else "predict", one)) for one in questions)
+        found = await asyncio.gather(*waiting, return_exceptions=True)
+        return [one.status if isinstance(one, Problem) else one.body for one in found], by.turns
+
+    return asyncio.run(asked())
+
+
+def test_quick_questions_share_a_turn_and_no_free_turn_goes_without():
+    questions = [b"%d" % i for i in range(6)]
+    assert asked_at_once(1, questions) == (questions, [b"0123", b"45"])
+    assert asked_at_once(2, questions) == (questions, [b"012", b"345"])
+    assert asked_at_once(1, [b"0", b"1", b"s", b"3"])[1] == [b"01", b"s", b"3"]
+
+
+def test_a_question_that_ends_a_process_costs_none_of_those_it_shared_a_turn_with():
+    found, turns = asked_at_once(1, [b"0", b"x", b"2"])
+    assert found == [b"0", 503, b"2"] and turns == [b"0x2", b"0", b"x", b"2"]
