@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -233,15 +233,10 @@ def sweep(
     notes: dict[str, None] = {}
     wanted = [spec for spec in entry["outputs"] if not metrics or spec["metric"] in metrics]
     responses = any(spec["form"] in OF_RESPONSES for spec in wanted)
-    for numbers, loads, state in _evaluated(ready, at or {}, key, values, responses=responses):
-        for end in (i for i, number in enumerate(numbers) if number in (values[0], values[-1])):
-            # Notes are on users, too.
-            whole = (
-                state.at_load(end)
-                if state.response_ms or state.limits
-                else ready.at_rates(state.scenario.at_loads([end]))
-            )
-            notes |= dict.fromkeys(notes_on(ready, loads[end], whole))
+    for numbers, loads, state, ends in _evaluated(ready, at or {}, key, values, responses=responses):
+        for end in (0, -1):
+            if numbers[end] in (values[0], values[-1]):
+                notes |= dict.fromkeys(notes_on(ready, loads[end], ends().at_load(end)))
         found = outputs_of_each(ready, loads, state, metrics)
         for i, number in enumerate(numbers):
             outputs = [vars(output) for output in found[i]]
@@ -261,18 +256,18 @@ def sweep(
 
 def _evaluated(
     ready: System, at: Mapping[str, Any], key: str, values: Sequence[float], *, responses: bool
-) -> Iterator[tuple[Sequence[float], list[Load], State]]:
-    """Values of the key, their loads, and the state at them; where only rates or places change, all are evaluated at
-    once."""
+) -> Iterator[tuple[Sequence[float], list[Load], State, Callable[[], State]]]:
+    """Values of the key, their loads, the state at them, and how to get that of the first and last of them with all
+    there is to note; where only rates or places change, all are evaluated at once."""
     observed = any(str(name).startswith(OBSERVED) for name in at)
     if observed or (key not in RATES and not key.startswith((*RATE_OF_CLASS, PLACES))):
         for number in values:
             load = understood(ready, {**at, key: number})
-            yield [number], [load], _state(ready, load.scenario, responses)
+            yield [number], [load], *_states(ready, load.scenario, responses)
         return
     if key not in BENT and not key.startswith(PLACES):
         loads, scenario = _linear(ready, at, key, values)
-        yield values, loads, _state(ready, scenario, responses)
+        yield values, loads, *_states(ready, scenario, responses)
         return
     loads = [understood(ready, {**at, key: number}) for number in values]
     each = [load.scenario for load in loads]
@@ -285,14 +280,21 @@ def _evaluated(
         users=np.concatenate(users, axis=1) if users else None,
         limits={name: np.array([[one.limits[name] for one in each]]) for name in each[0].limits},
     )
-    yield values, loads, _state(ready, scenario, responses)
+    yield values, loads, *_states(ready, scenario, responses)
 
 
-def _state(ready: System, scenario: Scenario, responses: bool) -> State:
-    """The state with responses where these are asked for; or where a limit may be full, as what it lets through hangs
-    on them. It is full at the first or the last load if at any."""
-    ends = ready.at_rates(scenario.as_asked().at_loads([0, -1])).limits.values() if ready.limits else ()
-    return ready.evaluate(scenario, responses=responses or any(np.any(used >= 1.0) for used in ends))
+def _states(ready: System, scenario: Scenario, responses: bool) -> tuple[State, Callable[[], State]]:
+    """The state with responses where these are asked for, or where a limit may be full, as what it lets through hangs
+    on them: it is full at the first or the last load if at any. With it, how to get that of these two with responses,
+    which limits have looked at already unless users send otherwise there."""
+    asked = ready.at_rates(scenario.as_asked().at_loads([0, -1])) if ready.limits else None
+    full = asked is not None and any(np.any(used >= 1.0) for used in asked.limits.values())
+    state = ready.evaluate(scenario, responses=responses or full)
+    if state.response_ms or state.limits:
+        return state, lambda: state
+    if asked is not None and scenario.users is None:
+        return state, lambda: asked
+    return state, lambda: ready.at_rates(state.scenario.at_loads([0, -1]))
 
 
 def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Load], Scenario]:
@@ -300,7 +302,7 @@ def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[flo
     least, most = min(values), max(values)
     first, last = (understood(ready, {**at, key: number}) for number in (least, most))
     part = ((np.asarray(values, float) - least) / (most - least or 1.0))[None, :, None]
-    loads = [replace(first, asked={**first.asked, key: number}) for number in values]
+    loads = [first.asking(key, number) for number in values]
     low, high = first.scenario, last.scenario
     between = replace(low, rates=low.rates + part * (high.rates - low.rates))
     if low.users is not None and high.users is not None:

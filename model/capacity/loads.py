@@ -49,6 +49,10 @@ class Load:
     asked: Mapping[str, Any]
     notes: tuple[str, ...] = ()
 
+    def asking(self, key: str, value: float) -> Load:
+        """The load of a question that says this instead; its scenario is still that of this one."""
+        return Load(self.scenario, self.at, self.point, self.start, {**self.asked, key: value}, self.notes)
+
     def for_others(self) -> Load:
         """The load, from which other loads are asked.
 
