@@ -69,11 +69,15 @@ def solve(network: Network, method: Literal["auto", "exact", "approximate"] = "a
     figures: Figures | None = None
     overloaded = overloaded_by_arrivals(net)
     work, starved = without_starved(net, overloaded)
+    turned_away = any(resource.queue_limit is not None for resource in network.resources)
     if method != "approximate" and not overloaded:
         if in_product_form(net):
             figures = product_form(net)
         if figures is None:
-            figures = one_open_queue(net) or one_renewal_queue(net) or markov_chain(net)
+            figures = one_open_queue(net) or one_renewal_queue(net)
+    if method != "approximate" and figures is None and (turned_away or not overloaded):
+        # Who is turned away by a limit is no load to what is behind it.
+        figures = markov_chain(net)
     if figures is not None:
         return _solution(net, figures, True, [], (), starved)
     if method == "exact":

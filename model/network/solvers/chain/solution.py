@@ -9,15 +9,17 @@ import numpy as np
 from model.network import NetworkError
 from model.network.kernel_cache import kernel
 from model.network.solvers.arrays import RANKED, Floats, Ints
-from model.network.solvers.chain.tables import Kinds, NotAChain, Places, tables
-from model.network.solvers.chain.walk import States, speeds_of, walk
+from model.network.solvers.chain.speeds import speeds_of
+from model.network.solvers.chain.tables import NOBODY, Kinds, NotAChain, Places, States, tables
+from model.network.solvers.chain.walk import inside, walk
 from model.network.solvers.deadlock import without_end
 from model.network.solvers.exact_network import Figures
+from model.network.solvers.overload import most_work
 from model.network.solvers.reduction import Reduced, in_service
 
 MOST_STATES = 10_000
 MOST_CUSTOMERS = 1_000
-LEAST_LOST = 1e-7
+LEAST_LOST = 1e-6
 """Part of the arrivals that is turned away where the chain of an open network ends."""
 TRIES = 4
 SWEEPS, SETTLED = 1_000, 1e-13
@@ -52,17 +54,45 @@ def _most_inside(net: Reduced) -> Ints:
     """(classes,) transactions of open classes beyond which there are next to none, by how busy stations are."""
     most = np.zeros(len(net.rates), dtype=np.int64)
     work = net.rates.clip(0)[:, None] * net.demand * net.pace
+    can = _can(net, work.sum(axis=0))
+    for i, station in enumerate(net.network.stations):
+        if station.overflow is not None:
+            # These two are one pool.
+            to = net.network.station_names.index(station.overflow.to)
+            work[:, i] = work[:, to] = work[:, i] + work[:, to]
+            can[i] = can[to] = can[i] + can[to]
+    limited = [(net.acquires[:, rho] > 0, resource) for rho, resource in enumerate(net.network.resources)]
     for r in np.flatnonzero(net.rates > 0):
         fullest = 0.05
+        servers = int(net.servers[(net.demand[r] > 0) & ~net.delay].max(initial=1))
         for k in np.flatnonzero((net.demand[r] > 0) & ~net.delay):
+            capacity = net.network.stations[k].capacity
+            if capacity is not None:
+                servers += int(capacity)
+                continue
             ranked = net.network.stations[k].scheduling in RANKED
             beside = net.priority >= net.priority[r] if ranked else np.ones(len(work), dtype=np.bool_)
-            fullest = max(fullest, float(work[beside, k].sum() / net.curves[k][0][-1]))
+            fullest = max(fullest, float(work[beside, k].sum() / can[k]))
         # The more arrivals and work vary, the slower long queues get rare.
         varies = max(1.0, float(net.dispersion[r]), float(np.nan_to_num(net.scv[r]).max()))
-        servers = int(net.servers[(net.demand[r] > 0) & ~net.delay].max(initial=1))
         most[r] = math.ceil((1 + varies) / 2 * math.log(LEAST_LOST) / math.log(min(fullest, 0.99))) + servers
+        for takes, resource in limited:
+            if takes[r] and resource.queue_limit is not None:
+                most[r] = min(int(most[r]), resource.capacity + resource.queue_limit)
     return most
+
+
+def _can(net: Reduced, work: Floats) -> Floats:
+    """(stations,) work that each can do: an LPAR without a cap what the ``work`` (stations,) of the others leaves it,
+    and at least its part by weight."""
+    can = most_work(net, np.zeros(len(work)))
+    for cec in net.network.cecs:
+        here = {k: s.lpar for k, s in enumerate(net.network.stations) if s.lpar is not None and s.lpar.cec == cec.name}
+        total = sum(lpar.weight for lpar in here.values())
+        for k, lpar in here.items():
+            others = sum(float(work[j]) for j in here if j != k)
+            can[k] = min(can[k], max(cec.engines - others, cec.engines * lpar.weight / total))
+    return can
 
 
 def _solved(net: Reduced, most: Ints) -> tuple[Figures, Floats] | None:
@@ -83,12 +113,17 @@ def _solved(net: Reduced, most: Ints) -> tuple[Figures, Floats] | None:
         raise NetworkError(without_end(net.network.name, "transactions of some classes", "come to wait for each other"))
     if chances is None:
         return None
-    there, busy, done, held = _means(states, chances, known.kinds, known.places, len(net.rates))
+    there, busy, done, held, cut = _means(states, chances, known.kinds, known.places, len(net.rates))
     stations = len(net.curves)
-    inside, waiting = there[:, :stations], there[:, stations:-1]
-    work = net.demand * net.pace
-    flow = np.divide(done[:, :stations], work, out=np.full_like(work, np.nan), where=work > 0)
-    throughput = np.nan_to_num(flow[np.arange(len(work)), work.argmax(axis=1)])
+    at_stations, waiting, used = there[:, :stations], there[:, stations:-1], busy[:, :stations]
+    # What goes to another station when one is full is work of both together.
+    work = np.stack((net.demand, done[:, :stations] / net.pace))
+    for k, station in enumerate(net.network.stations):
+        if station.overflow is not None:
+            work[..., net.network.station_names.index(station.overflow.to)] += work[..., k]
+            work[..., k] = 0.0
+    flow = np.divide(work[1], work[0], out=np.full_like(work[0], np.nan), where=work[0] > 0)
+    throughput = np.nan_to_num(flow[np.arange(len(flow)), work[0].argmax(axis=1)])
     started = opened | (net.users > 0)
     never = started & (throughput <= 0)
     if np.any(never) and np.any(net.acquires > 0):
@@ -98,17 +133,19 @@ def _solved(net: Reduced, most: Ints) -> tuple[Figures, Floats] | None:
     if np.any(np.abs(flow - same)[started & ~never] > SAME_FLOW * same[started & ~never]):
         return None
     # More important users who are always there leave nothing for these.
-    inside = np.where(never[:, None] & (inside > 0) & (work > 0), np.inf, inside)
-    lost = np.zeros(len(throughput))
-    lost[opened] = 1 - throughput[opened] / net.rates[opened]
-    throughput = np.where(opened, net.rates, throughput)
+    at_stations = np.where(never[:, None] & (at_stations > 0) & (net.demand > 0), np.inf, at_stations)
+    if np.all(known.steps.elsewhere == NOBODY):
+        # Tells of chances that are not right as well.
+        cut = net.rates - throughput
+        throughput = np.where(opened, net.rates, throughput)
+    lost = np.divide(cut, net.rates, out=np.zeros_like(cut), where=opened)
     each = np.where(throughput > 0, throughput, 1.0)[:, None]
-    used = busy[:, :stations]
+    overflow = any(station.overflow is not None for station in net.network.stations)
     figures = Figures(
         throughput,
-        inside / each,
+        at_stations / each,
         used,
-        in_service(net, throughput, work, used),
+        in_service(net, throughput, done[:, :stations] / each if overflow else net.demand * net.pace, used),
         waiting / each,
         held,
         "Markov chain",
@@ -184,23 +221,28 @@ def _sweep(start: Ints, source: Ints, rate: Floats, leaving: Floats, found: Floa
 @kernel()
 def _means(
     states: States, chances: Floats, kinds: Kinds, places: Places, classes: int
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """(classes, places) customers there, servers busy, and work done; (classes, resources) units held."""
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """(classes, places) customers there, engines busy, and work done; (classes, resources) units held; (classes,)
+    arrivals a second that are not let in, as the most that are let in are there."""
     shape = (classes, len(places.servers))
     there, busy, done = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    held = np.zeros((classes, len(places.units)))
+    held, cut, last = np.zeros((classes, len(places.units))), np.zeros(classes), len(places.servers) - 1
     for i in range(len(states)):
         if chances[i] <= 0.0:
             continue
-        speeds = speeds_of(states[i], kinds, places)
+        speeds, engines = speeds_of(states[i], kinds, places)
         for e in range(len(speeds)):
             if states[i, e] < 0:
                 break
             kind = np.int64(states[i, e])
             r, k = kinds.row[kind], kinds.place[kind]
             there[r, k] += chances[i]
-            busy[r, k] += chances[i] * speeds[e]
+            busy[r, k] += chances[i] * engines[e]
             done[r, k] += chances[i] * speeds[e] * kinds.speed[kind]
             for rho in range(len(places.units)):
                 held[r, rho] += chances[i] * kinds.held[kind, rho]
-    return there, busy, done, held
+            for way in range(kinds.first[kind], kinds.first[kind + 1]):
+                more = kinds.copies[way]
+                if k == last and more > 0 and inside(states[i], r, kinds, places) + more > places.most[r]:
+                    cut[r] += chances[i] * kinds.rate[way] * more
+    return there, busy, done, held, cut

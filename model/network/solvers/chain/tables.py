@@ -9,12 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from model.network import Arrivals, Distribution, Resource, Station
+from model.network import Arrivals, Distribution, Network, Station
 from model.network.flows import flows
 from model.network.lowering import Op
-from model.network.solvers.arrays import CODES, DELAY, Floats, Ints
+from model.network.solvers.arrays import CODES, DELAY, FCFS, Floats, Ints
 from model.network.solvers.reduction import Reduced
 
+States = NDArray[np.int16]
+Phases = list[tuple[float, list[float]]]
 VISIT, ACQUIRE, RELEASE, GO, END = range(5)
 KINDS_OF_STEPS = {"acquire": ACQUIRE, "release": RELEASE, "go": GO}
 NOBODY = -1
@@ -54,7 +56,8 @@ class Steps(NamedTuple):
     """Steps of all routes: (steps,) unless said.
 
     ``code`` is one of this module, ``units`` those of a resource, ``waits`` the kind of those who wait for the step,
-    ``held`` (steps, resources) units on coming to it.
+    ``elsewhere`` the step of those who find too many there (-1: everybody waits), ``held`` (steps, resources) units on
+    coming to it.
     The entries from ``first[i]`` to ``first[i + 1]`` are what follows with the chance ``part``: ``then`` is a step, of
     a visit the kind in service at its first server.
     """
@@ -64,6 +67,7 @@ class Steps(NamedTuple):
     row: Ints
     units: Ints
     waits: Ints
+    elsewhere: Ints
     held: Ints
     first: Ints
     then: Ints
@@ -71,12 +75,23 @@ class Steps(NamedTuple):
 
 
 class Places(NamedTuple):
-    """``discipline``, ``servers`` and ``alike`` (places,) whether these are; ``units`` (resources,), ``by_rank``
-    (resources,) whether they go by importance; ``priority``, ``weight`` and ``most`` (classes,) inside at a time."""
+    """``discipline``, ``servers`` (threads, where cores have two) and ``alike`` (places,) whether these are;
+    ``enough`` (places,) customers beyond whom more go elsewhere; ``work`` and ``used`` (places, servers) what 1, 2, ...
+    busy servers do, of what one alone does, and engines that they take; ``machine`` (places,) that the place has a part
+    of by ``share``, up to ``cap`` (-1: engines of its own), ``engines`` (machines,); ``units`` (resources,),
+    ``by_rank`` (resources,) whether they go by importance; ``priority``, ``weight`` and ``most`` (classes,) inside at a
+    time."""
 
     discipline: Ints
     servers: Ints
     alike: NDArray[np.bool_]
+    enough: Ints
+    work: Floats
+    used: Floats
+    machine: Ints
+    share: Floats
+    cap: Floats
+    engines: Floats
     units: Ints
     by_rank: NDArray[np.bool_]
     priority: Floats
@@ -112,6 +127,7 @@ class _Step:
     place: int = 0
     units: int = 0
     waits: int = NOBODY
+    elsewhere: int = NOBODY
     held: tuple[int, ...] = ()
     then: list[tuple[int, float]] = field(default_factory=list)
 
@@ -128,13 +144,10 @@ def tables(net: Reduced, most: Ints) -> Tables:
 class _Builder:
     def __init__(self, net: Reduced) -> None:
         network = net.network
-        if net.forks or net.sync or net.switches or network.cecs:
+        if net.forks or net.sync or net.switches or any(r.instances > 1 for r in network.resources):
             raise NotAChain
         for station in network.stations:
-            _check(station)
-        for resource in network.resources:
-            if resource.instances > 1 or resource.queue_limit is not None:
-                raise NotAChain
+            _check(station, network)
         self.net = net
         self.flow = flows(network)
         self.column = {name: k for k, name in enumerate(network.station_names)}
@@ -143,6 +156,7 @@ class _Builder:
         self.none = (0,) * len(self.resource)
         self.kinds: list[_Kind] = []
         self.steps: list[_Step] = []
+        self.end, self.has_spent_time = NOBODY, False
 
     def tables(self, most: Ints) -> Tables:
         network = self.net.network
@@ -152,40 +166,31 @@ class _Builder:
             if cls.arrivals is not None:
                 begin.append(self.source(row, cls.arrivals, start))
             enter += [start] * cls.users
-        resources: tuple[Resource, ...] = network.resources
-        waited = [DELAY] * (len(resources) + 1)
-        places = Places(
-            np.array([CODES[s.scheduling] for s in network.stations] + waited),
-            np.array([s.servers for s in network.stations] + [1] * len(waited)),
-            np.array([len(set(s.speeds)) == 1 for s in network.stations] + [True] * len(waited)),
-            np.array([r.capacity for r in resources], dtype=np.int64),
-            np.array([r.scheduling == "hol" for r in resources], dtype=np.bool_),
-            self.net.priority,
-            # Whole numbers would have the walk compiled again.
-            np.asarray(self.net.weight, dtype=float),
-            most,
-        )
         return Tables(
-            self.packed_kinds(), self.packed_steps(), places, np.array(begin, np.int64), np.array(enter, np.int64)
-        )
+            self.packed_kinds(), self.packed_steps(), _places(self.net, most), np.array(begin, np.int64),
+            np.array(enter, np.int64),
+        )  # fmt: skip
 
     def route(self, row: int) -> int:
         """Add the steps of a class; gives where it begins."""
         cls = self.net.network.classes[row]
         visited = self.flow.visited(row)
-        end = self.step(END, row, self.none)
+        self.end = end = self.step(END, row, self.none)
         ops = self.flow.ops
         at_step = {at: end if ops[at].kind == "end" else self.step(GO, row, self.held(ops[at])) for at in visited}
+        first_op = self.flow.starts[row]
+        comes_back = any(to == first_op for at in visited for to, _ in self.flow.edges[at])
         for at in visited:
             if ops[at].kind != "end":
+                self.has_spent_time = at != first_op or comes_back or ops[at].count != 1
                 after = [(at_step[to], part) for to, part in self.flow.edges[at] if part > 0]
                 self.follow(row, at_step[at], ops[at], after)
-        start = at_step[self.flow.starts[row]]
+        start = at_step[first_op]
         if cls.users > 0:
             if cls.think is not None:
                 first = start
                 start = self.step(GO, row, self.none)
-                self.visit(row, start, self.last, cls.think, [(first, 1.0)])
+                self.visit(row, start, self.last, _phases(cls.think), [(first, 1.0)])
             self.steps[end].then = [(start, 1.0)]
         return start
 
@@ -193,16 +198,19 @@ class _Builder:
         """Make step ``at`` do what an operation does."""
         step = self.steps[at]
         if op.kind == "visit" and op.service is not None:
-            if op.extra or op.keep or op.retain or op.count > MOST_VISITS:
+            if op.keep or op.retain or op.count > MOST_VISITS:
                 raise NotAChain
             k, whole = self.column[op.name], math.floor(op.count)
+            service = _phases(op.service)
+            if op.extra is not None:
+                service = [(p * q, [*one, *other]) for p, one in service for q, other in _phases(op.extra)]
             if chance := op.count - whole:
                 again = self.step(GO, row, step.held)
-                self.visit(row, again, k, op.service, after)
+                self.visit(row, again, k, service, after)
                 after = [(again, chance), *((to, part * (1 - chance)) for to, part in after)]
             for _ in range(whole):
                 earlier = self.step(GO, row, step.held)
-                self.visit(row, earlier, k, op.service, after)
+                self.visit(row, earlier, k, service, after)
                 after = [(earlier, 1.0)]
             step.then = after
         elif op.kind in KINDS_OF_STEPS:
@@ -210,14 +218,35 @@ class _Builder:
             if step.code != GO:
                 rho = self.resource[op.name]
                 step.place = rho
+                resource = self.net.network.resources[rho]
+                if step.code == ACQUIRE and resource.queue_limit is not None:
+                    step.elsewhere = self.turned_away()
                 step.waits = self.kind(_Kind(len(self.column) + rho, row, at, held=step.held))
         else:
             raise NotAChain
 
-    def visit(self, row: int, at: int, k: int, service: Distribution, after: list[tuple[int, float]]) -> None:
+    def turned_away(self) -> int:
+        """The step of those who are turned away: the end, where they have spent no time before."""
+        if self.has_spent_time:
+            raise NotAChain
+        return self.end
+
+    def visit(self, row: int, at: int, k: int, service: Phases, after: list[tuple[int, float]]) -> None:
+        """Make step ``at`` a visit to place ``k``, or where its station sends those who find it full."""
+        self.visit_one(row, at, k, service, after)
+        if k == self.last:
+            return
+        station = self.net.network.stations[k]
+        if station.overflow is not None:
+            self.steps[at].elsewhere = self.step(GO, row, self.steps[at].held)
+            self.visit_one(row, self.steps[at].elsewhere, self.column[station.overflow.to], service, after)
+        elif station.capacity is not None:
+            self.steps[at].elsewhere = self.turned_away()
+
+    def visit_one(self, row: int, at: int, k: int, service: Phases, after: list[tuple[int, float]]) -> None:
         """Make step ``at`` a visit to place ``k``."""
         step = self.steps[at]
-        if service.mean == 0:
+        if not any(rates for _, rates in service):
             if k < self.last and not self.net.delay[k]:
                 raise NotAChain
             step.then = after
@@ -230,8 +259,7 @@ class _Builder:
             pace = float(self.net.pace[k])
         step.code, step.place = VISIT, k
         done = self.step(GO, row, step.held, after)
-        branches = _phases(service)
-        for chance, rates in branches:
+        for chance, rates in service:
             follow = [NOBODY] * len(speeds)
             for i, rate in reversed(list(enumerate(rates))):
                 starts = done if i == len(rates) - 1 else NOBODY
@@ -241,7 +269,7 @@ class _Builder:
                 ]
             step.then.append((follow[0], chance))
         # Who waits for a server need not have drawn its time.
-        apart = len(branches) > 1 or len(speeds) > 1
+        apart = len(service) > 1 or len(speeds) > 1
         step.waits = self.kind(_Kind(k, row, at, held=step.held)) if apart else step.then[0][0]
 
     def source(self, row: int, arrivals: Arrivals, start: int) -> int:
@@ -304,6 +332,7 @@ class _Builder:
             np.array([step.row for step in steps]),
             np.array([step.units for step in steps]),
             np.array([step.waits for step in steps]),
+            np.array([step.elsewhere for step in steps]),
             np.array([step.held for step in steps], dtype=np.int64).reshape(len(steps), len(self.resource)),
             np.cumsum([0, *(len(step.then) for step in steps)]),
             np.array([to for step in steps for to, _ in step.then], dtype=np.int64),
@@ -311,17 +340,71 @@ class _Builder:
         )
 
 
-def _check(station: Station) -> None:
+def _check(station: Station, network: Network) -> None:
     """Refuse stations of which a state says more than who is where, in which order."""
     unequal = len(set(station.speeds)) > 1
-    if station.cost_by_busy or station.smt or station.lpar or station.overflow or station.capacity is not None:
+    if unequal and (station.scheduling not in ("fcfs", "hol") or station.cost_by_busy):
         raise NotAChain
-    if station.overhead_s or station.cost_s_per_byte or (unequal and station.scheduling not in ("fcfs", "hol")):
+    if station.lpar is not None and (station.cost_by_busy or station.lpar.low_cost > 1):
+        raise NotAChain
+    if station.capacity is not None and station.when_full == "block":
+        raise NotAChain
+    if station.overflow is not None and network.station(station.overflow.to).overflow is not None:
+        raise NotAChain
+    if station.overhead_s or station.cost_s_per_byte:
         raise NotAChain
 
 
-def _phases(time: Distribution) -> list[tuple[float, list[float]]]:
+def _places(net: Reduced, most: Ints) -> Places:
+    network, resources = net.network, net.network.resources
+    waiting = len(resources) + 1
+    # Those beyond two threads a core wait in order.
+    codes = [FCFS if s.smt else CODES[s.scheduling] for s in network.stations]
+    servers = [2 * s.servers if s.smt else s.servers for s in network.stations]
+    alike = [len(set(s.speeds)) == 1 for s in network.stations]
+    enough = [
+        s.capacity if s.capacity is not None else threads + s.overflow.waiting if s.overflow else MOST_KINDS
+        for s, threads in zip(network.stations, servers, strict=True)
+    ]
+    enough += [MOST_KINDS if r.queue_limit is None else r.queue_limit for r in resources] + [MOST_KINDS]
+    work, used = np.ones((2, len(codes) + waiting, max([1, *servers])))
+    for k, (can, takes) in enumerate(net.curves):
+        each = np.arange(1.0, servers[k] + 1)
+        work[k, : servers[k]] = can / each if alike[k] else 1.0
+        used[k, : servers[k]] = takes / each
+    names = [cec.name for cec in network.cecs]
+    parts = [s.lpar for s in network.stations]
+    total = {name: sum(p.weight for p in parts if p is not None and p.cec == name) for name in names}
+    engines = np.array([float(cec.engines) for cec in network.cecs])
+    caps = np.full(len(codes), np.inf)
+    for k, part in enumerate(parts):
+        if part is not None and part.cap != "none":
+            share = part.weight / total[part.cec] * engines[names.index(part.cec)]
+            caps[k] = share if part.cap == "share" else float(part.cap)
+    return Places(
+        np.array(codes + [DELAY] * waiting),
+        np.array(servers + [1] * waiting),
+        np.array(alike + [True] * waiting),
+        np.array(enough, dtype=np.int64),
+        work,
+        used,
+        np.array([-1 if part is None else names.index(part.cec) for part in parts], dtype=np.int64),
+        np.array([0.0 if part is None else float(part.weight) for part in parts]),
+        caps,
+        engines,
+        np.array([r.capacity for r in resources], dtype=np.int64),
+        np.array([r.scheduling == "hol" for r in resources], dtype=np.bool_),
+        net.priority,
+        # Whole numbers would have the walk compiled again.
+        np.asarray(net.weight, dtype=float),
+        most,
+    )
+
+
+def _phases(time: Distribution) -> Phases:
     """Exponential phases of a time, as rates a second of those passed one after the other, with the chance of each."""
+    if time.mean == 0:
+        return [(1.0, [])]
     if time.offset == 0 and time.kind == "exponential":
         return [(1.0, [1 / time.mean])]
     if time.offset == 0 and time.kind == "erlang" and time.shape <= MOST_KINDS:

@@ -12,20 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.network.kernel_cache import kernel
-from model.network.solvers.arrays import (
-    DELAY,
-    FCFS,
-    HEAD_OF_LINE,
-    PREEMPTIVE,
-    PRIORITY_SHARING,
-    SHARING,
-    WEIGHTED,
-    Floats,
-    Ints,
-)
-from model.network.solvers.chain.tables import ACQUIRE, RELEASE, VISIT, Kinds, Places, Tables
+from model.network.solvers.arrays import FCFS, HEAD_OF_LINE, PREEMPTIVE, Floats, Ints
+from model.network.solvers.chain.speeds import speeds_of
+from model.network.solvers.chain.tables import ACQUIRE, RELEASE, VISIT, Kinds, Places, States, Tables
 
-States = NDArray[np.int16]
 MOST_PENDING = 128
 """Ways on from one event that are followed at a time."""
 MOST_STEPS = 100_000
@@ -71,7 +61,7 @@ def walk(tables: Tables, width: int, most_states: int) -> tuple[States, Ints, In
         known = max(known, _number(found[i], states, known, index) + 1)
     while at < known:
         state = states[at].copy()
-        speeds = speeds_of(state, kinds, places)
+        speeds, _ = speeds_of(state, kinds, places)
         alike = 1
         for e in range(width):
             if state[e] < 0:
@@ -94,7 +84,7 @@ def walk(tables: Tables, width: int, most_states: int) -> tuple[States, Ints, In
                 else:
                     row[e] = kinds.becomes[way]
                     _sort(row, place, kinds, places)
-                    if count > 0 and _inside(state, of, kinds, places) + count > places.most[of]:
+                    if count > 0 and inside(state, of, kinds, places) + count > places.most[of]:
                         count = 0
                 pending.outside[0] = count
                 ways = _settled(pending, tables, found, parts)
@@ -167,21 +157,26 @@ def _settled(pending: _Pending, tables: Tables, found: States, parts: Floats) ->
         if code == ACQUIRE:
             begin, end = _part_of(waiting, row, kinds)
             if end > begin or _free(place, row, doing, count + 1, tables) < steps.units[at]:
-                _wait(row, steps.waits[at], kinds, places)
+                if steps.elsewhere[at] >= 0 and end - begin >= places.enough[waiting]:
+                    doing[count], count = steps.elsewhere[at], count + 1
+                else:
+                    _wait(row, steps.waits[at], kinds, places)
                 ways = 0
         elif code == RELEASE:
             doing[count] = steps.then[first]
             count = _admit(place, waiting, row, doing, count + 1, tables)
             ways = 0
-        elif code == VISIT and not is_free and places.discipline[place] in (FCFS, HEAD_OF_LINE):
+        elif code == VISIT and not is_free:
             begin, end = _part_of(place, row, kinds)
-            if end - begin >= places.servers[place]:
+            if steps.elsewhere[at] >= 0 and end - begin >= places.enough[place]:
+                doing[count], count, ways = steps.elsewhere[at], count + 1, 0
+            elif places.discipline[place] in (FCFS, HEAD_OF_LINE) and end - begin >= places.servers[place]:
                 _wait(row, steps.waits[at], kinds, places)
                 ways = 0
         if depth + max(ways, 1) > MOST_PENDING:
             return 0
         if ways == 0:
-            # It waits, has left, or gave units back.
+            # It waits, goes elsewhere, has left, or gave units back.
             pending.outside[depth] = count
             depth += 1
         for way in range(ways - 1, -1, -1):
@@ -231,7 +226,7 @@ def _part_of(place: int, row: NDArray[np.int16], kinds: Kinds) -> tuple[int, int
 
 
 @kernel()
-def _inside(row: NDArray[np.int16], of: int, kinds: Kinds, places: Places) -> int:
+def inside(row: NDArray[np.int16], of: int, kinds: Kinds, places: Places) -> int:
     """How many transactions of a class are inside."""
     last, count = len(places.servers) - 1, 0
     for kind in row:
@@ -344,68 +339,3 @@ def _begin_next(row: NDArray[np.int16], place: int, doing: Ints, count: int, kin
         return count + 1
     _sort(row, place, kinds, places)
     return count
-
-
-@kernel()
-def speeds_of(row: NDArray[np.int16], kinds: Kinds, places: Places) -> Floats:
-    """(width,) part of a server that each customer of a state has."""
-    out = np.zeros(len(row))
-    stations = len(places.servers) - 1 - len(places.units)
-    begin = 0
-    while begin < len(row) and row[begin] >= 0:
-        place = kinds.place[row[begin]]
-        end = begin
-        while end < len(row) and row[end] >= 0 and kinds.place[row[end]] == place:
-            end += 1
-        discipline, servers = places.discipline[place], places.servers[place]
-        if place >= stations:
-            out[begin:end] = 1.0 if place == len(places.servers) - 1 else 0.0
-        elif discipline == DELAY:
-            out[begin:end] = 1.0
-        elif discipline == SHARING:
-            out[begin:end] = min(1.0, servers / (end - begin))
-        elif discipline in (WEIGHTED, PRIORITY_SHARING):
-            _share(row, begin, end, discipline, float(servers), kinds, places, out)
-        else:
-            out[begin : min(end, begin + servers)] = 1.0
-        begin = end
-    return out
-
-
-@kernel()
-def _share(
-    row: NDArray[np.int16],
-    begin: int,
-    end: int,
-    discipline: int,
-    servers: float,
-    kinds: Kinds,
-    places: Places,
-    out: Floats,
-) -> None:
-    """Divide servers by weight, or among the most important first; nobody has more than one."""
-    given = begin
-    while given < end and servers > 0.0:
-        total, top = 0.0, -np.inf
-        for e in range(begin, end):
-            if out[e] == 0.0:
-                top = max(top, places.priority[kinds.row[row[e]]])
-        for e in range(begin, end):
-            if out[e] == 0.0 and (discipline == WEIGHTED or places.priority[kinds.row[row[e]]] == top):
-                total += places.weight[kinds.row[row[e]]] if discipline == WEIGHTED else 1.0
-        left, whole = servers, False
-        for e in range(begin, end):
-            each = places.weight[kinds.row[row[e]]] if discipline == WEIGHTED else 1.0
-            here = discipline == WEIGHTED or places.priority[kinds.row[row[e]]] == top
-            if out[e] == 0.0 and here and each * servers >= total:
-                out[e], left, whole = 1.0, left - 1.0, True
-                given += 1
-        servers = max(left, 0.0)
-        if whole:
-            continue
-        for e in range(begin, end):
-            each = places.weight[kinds.row[row[e]]] if discipline == WEIGHTED else 1.0
-            if out[e] == 0.0 and (discipline == WEIGHTED or places.priority[kinds.row[row[e]]] == top):
-                out[e] = each * servers / total
-                given += 1
-        servers = 0.0

@@ -88,10 +88,12 @@ def test_an_lpar_that_lives_on_what_another_leaves_is_answered_as_unsure_as_it_i
         Station(name=f"cp{k}", servers=engines[k], scheduling="ps", component="cp", lpar=shares[k]) for k in (0, 1)
     ]
     classes = [open_class(arrivals[k], visit(f"cp{k}", work_s[k]), name=f"class{k}") for k in (0, 1)]
-    found = solve(network(stations, *classes, cecs=(Cec(name="m", engines=3),)))
+    net = network(stations, *classes, cecs=(Cec(name="m", engines=3),))
+    found = solve(net, "approximate")
     truth = responses_of_two(arrivals, work_s, engines, 3.0, 3.0 * (1 - weight / 1000))
     assert np.abs(found.response_s / truth - 1).max() < found.known_error[1]
     assert ("LPARs near their share" in found.approximated) is near
+    assert solve(net, "exact").response_s == pytest.approx(truth, rel=1e-3)
 
 
 def responses_of_two(arrivals, work_s, engines, physical, share, most=45):

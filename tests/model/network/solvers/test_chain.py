@@ -7,12 +7,16 @@ import pytest
 from model.network import (
     Acquire,
     Arrivals,
+    Cec,
     Distribution,
     Go,
+    LparShare,
     Network,
     NetworkError,
+    Overflow,
     Release,
     Resource,
+    Smt,
     Station,
     TransactionClass,
     Visit,
@@ -120,7 +124,35 @@ def unequal() -> Network:
     return network(station, closed_class(6, 2.0, visit("q", Distribution.with_scv(1.0, 2.0))))
 
 
-@pytest.mark.parametrize("described", [loops, limits, bursts, pairs, unequal])
+def machine() -> Network:
+    """Two LPARs of a machine, one of them capped, with users by importance and by weight."""
+    parts = LparShare(cec="m", weight=200), LparShare(cec="m", weight=100, cap=1.5)
+    stations = [
+        Station(name=name, servers=2, scheduling=how, lpar=part, speeds=(1.5,), source="measured")
+        for name, how, part in zip("qp", ("priority_ps", "dps"), parts, strict=True)
+    ]
+    users = [closed_class(4, 3.0, visit("qp"[r // 2], 1.0 + r), name=f"c{r}", priority=r, weight=r) for r in (1, 2, 3)]
+    return network(stations, *users, cecs=(Cec(name="m", engines=3),))
+
+
+def overflowing() -> Network:
+    """A core of two threads onto whose neighbour goes what finds it full."""
+    core = Station(
+        name="z", scheduling="ps", smt=Smt(gain=1.3), overflow=Overflow(to="q", waiting=1), source="measured"
+    )
+    stations = core, Station(name="q", servers=2, scheduling="priority_ps", cost_by_busy=(1.1, 1.4), source="measured")
+    users = closed_class(3, 4.0, visit("q", 0.8), visit("z", 0.5), name="b", priority=1)
+    return network(stations, closed_class(5, 3.0, visit("z", 1.0)), users)
+
+
+def turned_away() -> Network:
+    """More arrivals than a limit lets in and lets wait."""
+    limited = Acquire(resource="mxt"), visit("q", 1.0), visit("d", 0.4), Release(resource="mxt")
+    resources = [Resource(name="mxt", capacity=3, queue_limit=2)]
+    return network((Station(name="q"), Station(name="d")), open_class(1.5, *limited), resources=resources)
+
+
+@pytest.mark.parametrize("described", [loops, limits, bursts, pairs, unequal, machine, overflowing, turned_away])
 def test_a_small_network_is_the_simulated_one(described) -> None:
     net = described()
     found, simulated = solve(net), simulate(net, **RUN)

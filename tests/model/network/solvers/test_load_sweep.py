@@ -19,7 +19,7 @@ OPEN = network(STATIONS, open_class(10.0, *VISITS))
 CLOSED = network(STATIONS, closed_class(20, 1.0, *VISITS))
 LIMITED = network(
     STATIONS, closed_class(20, 1.0, Acquire(resource="mxt"), *VISITS, Release(resource="mxt")),
-    resources=(Resource(name="mxt", capacity=4),),
+    resources=(Resource(name="mxt", capacity=2, instances=2),),
 )  # fmt: skip
 
 
