@@ -36,6 +36,7 @@ LEAST_SPREAD, UNSEEN_SPREAD, COMPARED_SPREAD = 0.05, 1.0, 0.25
 """Spread between two systems or two parts of a measurement: at least, and where no such ratio was seen; of what two
 systems of one workload take for a transaction or hold, which differs by 0 to 40 % (cics53_z13, ims14_z14, cics22_java).
 """
+FULL_PCT = 100.0
 MOST, MOST_SDS = 0.9, 1.645
 """What a metric may do that shows no such ratio itself: as most of the others, which is so many spreads."""
 COMMON = (0.0, 0.05, 0.4, 0.7, 0.9, 0.98)
@@ -148,7 +149,8 @@ class Ratios:
     def _apart_by(self, donor: Cell, wanted: Cell, key: str, seen: list[_Seen], own: list[_Seen]) -> float:
         """The spread between two systems or two parts of a measurement, before ratios of the metric itself say more."""
         if key == SYSTEM and not own:
-            return UNSEEN_SPREAD if self._of_the_load(donor, wanted) else COMPARED_SPREAD
+            apart = self._loads_apart(donor, wanted) if self._of_the_load(donor, wanted) else 0.0
+            return min(math.hypot(COMPARED_SPREAD, apart), UNSEEN_SPREAD)
         if not seen:
             return UNSEEN_SPREAD
         sizes = [abs(entry.log) for entry in seen]
@@ -230,6 +232,14 @@ class Ratios:
             return True
         goes_with_load = is_work(one.metric, unit) or name in COUNTED or (one.metric, unit) in OVER_INTERVAL
         return goes_with_load and self._known_work(one, other) is None
+
+    def _loads_apart(self, one: Cell, other: Cell) -> float:
+        """By how much a quantity that goes with the load may differ for that alone, ln of it: a time by at most what
+        waiting for engines as busy as both were has it longer, 1 / (1 - busy); infinite where that is not known.
+        """
+        times = self._tables.blocks[one.block].kind(one) in TIMES
+        free = [1.0 - (self._tables.busy_pct(cell) or FULL_PCT) / FULL_PCT for cell in (one, other)]
+        return abs(math.log(free[0] / free[1])) if times and min(free) > 0.0 else math.inf
 
     def _extreme(self, one: Cell, other: Cell) -> tuple[float, float]:
         """ln of how many times as large the most extreme times of the other cell's run are, and its standard deviation,

@@ -16,8 +16,8 @@ POINT = "point"
 BEYOND = 4.0
 """Up to so many times the largest measured population its throughput is taken to go on as measured."""
 SHARED_LEVELS = 2
-ITR, TRANSACTIONS = "itr_tps", "tran/s"
-"""Transactions per second of engine time, which are none of a load; and the unit of rates."""
+ITR, BUSY, TRANSACTIONS = "itr_tps", "cpu_busy_pct", "tran/s"
+"""Transactions per second of engine time, which are none of a load; how busy the engines are; and the unit of rates."""
 TIMES = ("s", "ms", "us")
 PEAK = "max_"
 """Maxima of a run scatter more than what they are the maximum of."""
@@ -295,10 +295,11 @@ class Tables:
     def __init__(self, rows: Iterable[Row], same: Mapping[tuple[str, str], Table] | None = None) -> None:
         self.rows = tuple(rows)
         self.blocks = tables(self.rows, same or {})
-        self._rates: dict[str, list[tuple[str, dict[str, str], float]]] = defaultdict(list)
+        self._whole: dict[tuple[str, bool], list[tuple[str, dict[str, str], float]]] = defaultdict(list)
         for row in self.rows:
-            if row.metric in RATES and row.value > 0:
-                self._rates[row.system].append((row.table, dict(row.condition), row.value))
+            if (row.metric == BUSY or row.metric in RATES) and row.value > 0:
+                place = row.system, row.metric == BUSY
+                self._whole[place].append((row.table, dict(row.condition), row.value))
 
     def without(self, gone: Callable[[Row], bool]) -> "Tables":
         """The tables without some rows."""
@@ -325,9 +326,16 @@ class Tables:
 
     def rate(self, cell: Cell) -> float | None:
         """The transaction rate measured at the condition of a cell; None without."""
+        return self._of_whole(cell, False)
+
+    def busy_pct(self, cell: Cell) -> float | None:
+        """How busy the engines were at the condition of a cell, in per cent; None without."""
+        return self._of_whole(cell, True)
+
+    def _of_whole(self, cell: Cell, busy: bool) -> float | None:
         table = self.blocks[cell.block]
         wanted = table.condition(cell)
-        known = self._rates[cell.system]
+        known = self._whole.get((cell.system, busy), ())
         if len(known) == 1:
             return known[0][2]
         best: tuple[int, float] | None = None

@@ -177,6 +177,18 @@ def test_a_metric_that_shows_no_ratio_of_its_own_is_surer_where_it_does_not_go_w
     assert (unsure > 0.5) == expected
 
 
+@pytest.mark.parametrize(("busy_pct", "least", "most"), [(80.0, 0.2, 0.4), (60.0, 0.7, 1.2), (None, 1.2, 2.0)])
+def test_times_of_systems_that_are_as_busy_are_known_better(busy_pct, least, most):
+    """Waiting for engines as busy is as long, so that nothing of the load tells their times apart."""
+    found = [Row("first", "response_ms", {}, 11.0, "ms", TABLE[1], TABLE[0])]
+    busy = (("first", 80.1), ("other", busy_pct))
+    found += [Row(run, "cpu_busy_pct", {}, pct, "pct", "busy", TABLE[0]) for run, pct in busy if pct]
+    tables = Tables(found)
+    (donor,) = tables.blocks[TABLE].values
+    unsure = Ratios(tables).ratio(donor, replace(donor, system="other"), SYSTEM, 11.0).belief.log_sd()
+    assert least < unsure < most
+
+
 def test_relatives_that_contradict_each_other_widen_the_answer():
     """A part is usually a sixth of the other; by the run before, or by both, it has changed as the other has not."""
 
