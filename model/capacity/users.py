@@ -169,12 +169,16 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
         found = number[:, loads] / (alone[:, loads] + waited[:, loads] * np.exp(longer))
         return np.where(lost[:, loads], asked[:, loads], np.maximum(found, least[:, loads]))
 
+    looked_at: list[tuple[Array, Numbers, Array]] = []
+
     def short(longer: Array, loads: Numbers) -> tuple[Array, Array]:
         """By which part the waits at the rates that follow are short of those they follow from, below zero, or beyond
         them; and the room that is left."""
         now, _, room = times_at(rates_at(longer, loads), loads)
         part = np.exp(longer - np.sum(share[:, loads] * np.log(now / waited[:, loads]), axis=2, keepdims=True))
-        return np.where(lost[:, loads], 0.0, 1.0 - part), room
+        found = np.where(lost[:, loads], 0.0, 1.0 - part)
+        looked_at.append((longer, loads, found))
+        return found, room
 
     def missing(longer: Array, loads: Numbers) -> Array:
         """What is missing to as long waits as follow. Where these have no end, the room that is missing: there it falls
@@ -187,7 +191,10 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
     known = np.log(before[:, :, group.beside[:1]])
     longer = crossed(missing, np.broadcast_to(known, lost.shape), step)
     # On full engines a wait has no end at a rate that is more by less than numbers tell apart: there users say it.
-    left = np.maximum(1.0 - short(longer, everywhere)[0], 1.0)
+    left = np.ones(longer.shape)
+    for point, loads, found in looked_at:
+        here = point == longer[:, loads]
+        left[:, loads] = np.where(here, np.maximum(1.0 - found, 1.0), left[:, loads])
     sent = rates_at(longer, everywhere)
     sent = np.where(~lost & (sent > FEWER[-1] * asked), sent, 0.0)
     full = np.flatnonzero((left > 1.0 + NEAR).any(axis=(0, 2)))
