@@ -102,20 +102,32 @@ class _Fading:
         """Idle engines and the mean number inside, where work stays away as if ``mean`` were it."""
         load, fade, top = self.load, self.fade, self.top
         coming = load * np.maximum(1.0 + fade * (mean - self.numbers), 1e-12)
-        chances = np.cumprod(np.where(self.before, coming / self.done, 1.0), axis=0)
-        here = np.where(self.before, np.concatenate([np.ones((1, len(load))), chances[:-1]]), 0.0)
+        np.divide(coming, self.done, out=coming)
+        chances = np.cumprod(np.where(self.before, coming, 1.0), axis=0, out=coming)
+        here = np.ones(chances.shape)
+        here[1:] = np.where(self.before[1:], chances[:-1], 0.0)
         chance, total, ones = chances[-1], here.sum(axis=0), (self.numbers * here).sum(axis=0)
         idle = (self.idle * here).sum(axis=0)
         coming = load * np.maximum(1.0 + fade * (mean - top), 1e-12)
         curve = load * fade / coming
         slope = np.log(self.pool / coming) - curve / 2.0
-        curved = curve > 0
-        bend, flat = np.where(curved, curve, 1.0), np.where(curved, 1.0, slope)
-        whole = np.sqrt(np.pi / (2.0 * bend)) * _erfcx(np.maximum(slope / np.sqrt(2.0 * bend), -20.0))
-        first = np.where(curved, (1.0 - slope * whole) / bend, 1.0 / flat**2) - 1.0 / 12.0
-        whole = np.where(curved, whole, 1.0 / flat) + 0.5 + slope / 12.0
+        whole, first = _normal(curve, slope) if curve.any() else (1.0 / slope, 1.0 / slope**2)
+        whole, first = whole + 0.5 + slope / 12.0, first - 1.0 / 12.0
         total = total + chance * whole
         return idle / total, (ones + chance * (top * whole + first)) / total
+
+
+def _normal(curve: Array, slope: Array) -> tuple[Array, Array]:
+    """Integrals over x from 0 on of exp(-slope x - curve x^2 / 2), and of that times x."""
+    curved = curve > 0
+    every = curved.all()
+    bend = curve if every else np.where(curved, curve, 1.0)
+    whole = np.sqrt(np.pi / (2.0 * bend)) * _erfcx(np.maximum(slope / np.sqrt(2.0 * bend), -20.0))
+    first = (1.0 - slope * whole) / bend
+    if every:
+        return whole, first
+    flat = np.where(curved, 1.0, slope)
+    return np.where(curved, whole, 1.0 / flat), np.where(curved, first, 1.0 / flat**2)
 
 
 def _erfcx(x: Array) -> Array:
@@ -123,7 +135,10 @@ def _erfcx(x: Array) -> Array:
     small, its asymptotic series."""
     at = np.abs(x)
     part = 1.0 / (1.0 + at / 2.0)
-    series = np.polynomial.polynomial.polyval(part, ERFC)
+    series = np.full(x.shape, ERFC[-1])
+    for factor in ERFC[-2::-1]:
+        series *= part
+        series += factor
     found = part * np.exp(series)
     if (at > FAR).any():
         square = 1.0 / (2.0 * np.maximum(at, 1.0) ** 2)
