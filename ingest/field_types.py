@@ -53,7 +53,8 @@ def _constant(
 
 
 def _integer(name: str, lengths: set[int], table: dict[int, tuple[pa.DataType, str]], meaning: str) -> Format:
-    return Format(name, frozenset(lengths), lambda n: table[_width(n)][0], lambda n: table[_width(n)][1], meaning)
+    known = {length: table[_width(length)] for length in lengths}
+    return Format(name, frozenset(lengths), lambda n: known[n][0], lambda n: known[n][1], meaning)
 
 
 FORMATS: dict[str, Format] = {

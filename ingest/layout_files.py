@@ -261,35 +261,35 @@ def _refuse_doubles(section: Section) -> None:
             raise ValueError(
                 f"section {section.name}: {kind} {', '.join(sorted(doubles))} is used more than once; rename one"
             )
+    selectors = {item.name for item in section.fields if not item.when}
+    last = section.fields[-1]
     for item in section.fields:
-        selectors = {other.name for other in section.fields if not other.when}
         if item.when and not section.selected_by and item.when.selector not in selectors:
             raise ValueError(f"section {section.name}, field {item.ibm}: depends on {item.when.selector}, not a field")
-        last = section.fields[-1]
         if item.is_rest and (item is not last or (item.form.name != "bytes" and section.walk != "length_prefixed")):
             raise ValueError(f"section {section.name}, field {item.ibm}: has no length; only last fields of bytes may")
-    before: list[Field] = []
+    before: list[tuple[Field, int]] = []
     for item in sorted(section.fields, key=lambda item: item.offset):
-        before = [other for other in before if section.entries or other.end > item.offset]
-        for other in before:
+        # Fields of a repeated section stand in each other's gaps.
+        before = [other for other in before if section.entries or other[0].end > item.offset]
+        places = _places(item, section.entries)
+        for other, taken in before:
             apart = item.when and other.when and item.when.excludes(other.when)
-            if not apart and _meet(item, other, section.entries):
+            if places & taken and not apart:
                 raise ValueError(
                     f"section {section.name}, field {item.ibm}: at offset {item.offset} it overlaps {other.ibm}, which "
                     f"stands at {other.offset} and takes {other.end - other.offset} bytes; correct one of them"
                 )
-        before.append(item)
+        before.append((item, places))
 
 
-def _meet(one: Field, other: Field, entries: int) -> bool:
-    """True if two fields share a byte; those of a repeated section stand in each other's gaps."""
-    return not _places(one, entries).isdisjoint(_places(other, entries))
-
-
-def _places(item: Field, entries: int) -> set[int]:
-    """The bytes of a field in its section, or in all entries of a repeated one."""
-    steps = (number * item.stride for number in range(entries or 1))
-    return {step + byte for step in steps for byte in range(item.offset, item.end)}
+def _places(item: Field, entries: int) -> int:
+    """The bytes of a field in its section, or in all entries of a repeated one: a bit for each."""
+    first = (1 << item.end) - (1 << item.offset)
+    taken = first
+    for entry in range(1, entries):
+        taken |= first << entry * item.stride
+    return taken
 
 
 def _check(layout: Layout, role: str) -> None:
@@ -354,9 +354,12 @@ def _check_repeated(section: Section, holder: Section, before: Sequence[Section]
             f"correct their places, or the {holder.name}'s `length`"
         )
     others = [other for other in before if other.entries and other.parent == holder.name]
-    taken = {place for other in (holder, *others) for item in other.fields for place in _places(item, other.entries)}
+    taken = 0
+    for other in (holder, *others):
+        for item in other.fields:
+            taken |= _places(item, other.entries)
     for item in section.fields:
-        if not taken.isdisjoint(_places(item, section.entries)):
+        if taken & _places(item, section.entries):
             raise ValueError(f"section {section.name}, field {item.ibm}: its entries overlap fields of {holder.name}")
 
 
