@@ -28,7 +28,7 @@ class TableFiles:
 
         self.member: str | None = None
         self._form, self._folder, self._tables = form, folder, frozenset(tables)
-        self._open: dict[str, Write] = {}
+        self._open: dict[str, tuple[ExitStack, Write]] = {}
         # What is entered later is left sooner: every thread has ended when the files are closed.
         self._files, self._stack = stack.enter_context(ExitStack()), stack
         self._threads = self._writers(max(cores() - 1, 1))
@@ -46,11 +46,15 @@ class TableFiles:
         self._held.add(table, rows)
 
     def finish(self) -> None:
-        """Write what is held, and wait for it. Raises what a write has raised."""
+        """Write what is held, close what is written, and wait for it. Raises what a write has raised."""
         self._threads = self._writers(cores())
         self._held.write()
-        for begun in self._begun.values():
+        closed = []
+        for table, begun in self._begun.items():
             begun.result()
+            closed.append(self._threads.submit(self._open[table][0].close))
+        for closing in closed:
+            closing.result()
 
     def _writers(self, count: int) -> ThreadPoolExecutor:
         return self._stack.enter_context(ThreadPoolExecutor(count, "write"))
@@ -63,25 +67,27 @@ class TableFiles:
 
     def _write(self, table: str, rows: Any) -> None:
         if table not in self._open:
-            self._open[table] = self._opened(table, rows.schema)
-        self._open[table](rows)
+            files = self._files.enter_context(ExitStack())
+            self._open[table] = files, self._opened(files, table, rows.schema)
+        self._open[table][1](rows)
 
-    def _opened(self, table: str, schema: Any) -> Write:
+    def _opened(self, files: ExitStack, table: str, schema: Any) -> Write:
+        """What writes rows to the file of a table, which `files` closes."""
         sink: Any
         if self._form == "json":
             if self._folder is None:
                 return lambda rows: _json_lines(sys.stdout, {"table": table}, rows)
-            sink = self._files.enter_context(self._file(table).open("w", encoding="utf-8"))
+            sink = files.enter_context(self._file(table).open("w", encoding="utf-8"))
             return lambda rows: _json_lines(sink, {}, rows)
         if self._form == "csv":
-            return self._csv(table, schema)
+            return self._csv(files, table, schema)
         sink = sys.stdout.buffer if self._folder is None else str(self._file(table))
         writer: Any
         if self._form == "arrow":
             import pyarrow as pa
 
             opened = pa.ipc.new_stream if self._folder is None else pa.ipc.new_file
-            writer = self._files.enter_context(opened(sink, schema))
+            writer = files.enter_context(opened(sink, schema))
         else:
             import pyarrow.parquet
             from pyarrow import types
@@ -89,15 +95,15 @@ class TableFiles:
             # Figures seldom repeat enough for a dictionary, and bounds of every column take a fifth of the time.
             texts = [field.name for field in schema if types.is_string(field.type)]
             bounded = [field.name for field in schema if types.is_temporal(field.type)]
-            writer = self._files.enter_context(
+            writer = files.enter_context(
                 pyarrow.parquet.ParquetWriter(sink, schema, use_dictionary=texts, write_statistics=texts + bounded)
             )
         return lambda rows: writer.write_table(rows)
 
-    def _csv(self, table: str, schema: Any) -> Write:
+    def _csv(self, files: ExitStack, table: str, schema: Any) -> Write:
         from pipelines import csv_rows
 
-        sink = sys.stdout.buffer if self._folder is None else self._files.enter_context(self._file(table).open("wb"))
+        sink = sys.stdout.buffer if self._folder is None else files.enter_context(self._file(table).open("wb"))
         sink.write(csv_rows.heading(schema))
 
         def write(rows: Any) -> None:
