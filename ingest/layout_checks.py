@@ -58,7 +58,7 @@ def check_document(document: Mapping[str, Any]) -> None:
     """Raise ValueError, saying what to write, where a layout file's entries are not what they must be."""
     _entries("the file", document, _TOP, ("record", "section"))
     _entries("[record]", document["record"], _RECORD, ("name", "title"))
-    if not all(type(item) is int for item in document["record"].get("subtypes", ())):
+    if not all(_is(item, int) for item in document["record"].get("subtypes", ())):
         raise ValueError("[record]: subtypes is a list of whole numbers, such as [1, 2]")
     for kind, known, needed in (
         ("section", _SECTION, ("name", "title", "fields")),
@@ -113,7 +113,7 @@ def _entries(where: str, entry: Mapping[str, Any], known: Mapping[str, type], ne
             near = get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
             raise ValueError(f"{where}: there is no entry {name!r}; {hint}")
-        if type(value) is not known[name]:
+        if not _is(value, known[name]):
             raise ValueError(f"{where}: {name} must be {_WORDS[known[name]]}, not {value!r}")
         if known[name] is int and value < 0:
             raise ValueError(f"{where}: {name} is {value}; it cannot be negative")
@@ -129,14 +129,18 @@ def _field(where: str, line: Any) -> None:
             f"{where}: a field line has nine entries ({names}) or, with a condition, ten; this has {count}"
         )
     for (name, kind), value in zip(_FIELD, line, strict=False):
-        if type(value) is not kind:
+        if not _is(value, kind):
             raise ValueError(f"{where}: the {name} must be {_WORDS[kind]}, not {value!r}")
         if kind is int and not 0 <= value < 1 << 16:
             raise ValueError(f"{where}: the {name} is {value}; it lies between 0 and 65,535")
 
 
 def _bit(where: str, line: Any) -> None:
-    if not isinstance(line, list) or len(line) != len(_BIT) or not all(type(item) is str for item in line):
+    if not isinstance(line, list) or len(line) != len(_BIT) or not all(_is(item, str) for item in line):
         raise ValueError(f"{where}: a line of bits has five texts in quotes ({', '.join(_BIT)}), not {line!r}")
     if not _BITS.match(line[1]):
         raise ValueError(f"{where}, bit {line[2]}: bits are written as '0' or '6-7', not {line[1]!r}")
+
+
+def _is(value: Any, kind: type) -> bool:
+    return type(value) is kind
