@@ -20,6 +20,9 @@ from model.capacity.starting import MOST_WEEKS
 Array = NDArray[np.float64]
 WINDOW = np.timedelta64(28, "D")
 WEEK = np.timedelta64(7, "D")
+DAY = np.timedelta64(1, "D")
+# No interval of RMF is longer.
+LONGEST_INTERVAL = np.timedelta64(1, "h")
 STEP_WEEKS = 4
 # Weeks at which the busy of LPARs is worked out; between them its logarithm is taken to grow evenly.
 MOST_FOLLOWED = 14
@@ -60,8 +63,8 @@ def forecast_msu(
     """The highest rolling four-hour average of four weeks, every four weeks to come, by LPAR and by machine.
 
     The base is the last 28 recorded days. An LPAR's averages grow as its busy does by the model when classes grow as
-    they trend, until all of its engines are busy; those of a machine are sums over its LPARs at the same time. Limits
-    have the uncertainty of growth and the scatter of the recorded weekly peaks.
+    they trend, until all of its engines are busy; those of a machine are sums over its LPARs that were recorded at the
+    same time. Limits have the uncertainty of growth and the scatter of the recorded weekly peaks.
 
     Args:
         bundle: a calibrated model.
@@ -86,9 +89,11 @@ def forecast_msu(
     asked = [one for one in recorded if system in (None, one.system) or one.machine in machines]
     growth = {one.lpar: _growth(bundle, one.system, at if one.system == system else None, steps) for one in asked}
     subjects = [_subject("lpar", one.lpar, [one], growth, steps) for one in shown]
+    ended = []
     for machine in sorted(machines):
         members = [one for one in recorded if one.machine == machine]
         subjects.append(_subject("machine", machine, members, growth, steps))
+        ended += _ended(machine, members)
     plain = sorted(name for name, found in growth.items() if found is None)
     notes = ["the base is the highest rolling four-hour average of the last 28 recorded days"]
     if not recorded:
@@ -97,6 +102,7 @@ def forecast_msu(
         grown_so = growth[one.lpar]
         if grown_so is not None:
             notes += _beyond(grown_so, subject)
+    notes += ended
     if plain:
         notes.append(f"no history is calibrated for {', '.join(plain)}: taken to stay as recorded")
     return as_plain(
@@ -141,6 +147,16 @@ def _beyond(growth: _Growth, subject: Mapping[str, Any]) -> list[str]:
     date = subject["forecast"][int(over.argmax())]["date"]
     return [
         f"{subject['name']}: its work asks for more than its engines give, {growth.most_msu:,.0f} MSU, from {date} on"
+    ]
+
+
+def _ended(machine: str, members: Sequence[RecordedMsu]) -> list[str]:
+    """A note for each LPAR whose records end more than a day before those of its machine."""
+    last = max(one.start[-1] for one in members)
+    return [
+        f"{one.lpar}: no records since {np.datetime64(one.start[-1], 'D')}; machine {machine} counts it until then"
+        for one in members
+        if last - one.start[-1] > DAY
     ]
 
 
@@ -203,9 +219,10 @@ def _peak(
 
 
 def _carried(one: RecordedMsu, times: NDArray[np.datetime64]) -> Array:
-    """The averages at other times: the last one before, nothing before the first."""
-    index = np.searchsorted(one.start, times, side="right") - 1
-    return np.where(index >= 0, one.four_hour_msu[np.maximum(index, 0)], 0.0)
+    """The averages at other times: that of the interval they are in, nothing outside all intervals."""
+    index = np.maximum(np.searchsorted(one.start, times, side="right") - 1, 0)
+    since = times - one.start[index]
+    return np.where((since >= np.timedelta64(0)) & (since < LONGEST_INTERVAL), one.four_hour_msu[index], 0.0)
 
 
 def _scatter(recorded: Array, times: NDArray[np.datetime64], draws: int) -> Array:

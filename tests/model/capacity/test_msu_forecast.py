@@ -59,6 +59,20 @@ def test_a_machine_s_peak_is_that_of_the_sum_and_not_the_sum_of_peaks(bundle):
     assert found["lpar", "PRDB"]["forecast"][-1]["value"] == pytest.approx(150)
 
 
+def test_a_renamed_lpar_counts_in_its_machine_under_one_name_at_a_time(bundle):
+    whole = lpar("PRDB", "other")
+    half = len(STARTS) // 2
+    parts = [
+        replace(whole, lpar=name, system=name, start=whole.start[of], four_hour_msu=whole.four_hour_msu[of])
+        for name, of in (("OLD", slice(None, half)), ("NEW", slice(half, None)))
+    ]
+    found = forecast_msu(bundle, [lpar("PRDA", "PRDA", shift=12), *parts])
+    [machine] = [one for one in found["subjects"] if one["scope"] == "machine"]
+    assert machine["recorded"]["peak_four_hour_msu"] == pytest.approx(200)
+    assert [note for note in found["notes"] if note.startswith("OLD: no records since 2026-09-17")]
+    assert not any(note.startswith("NEW: no records since") for note in found["notes"])
+
+
 def test_a_change_comes_on_top_of_growth_for_its_system_alone(bundle):
     both = [lpar("PRDA", "PRDA"), lpar("PRDB", "other")]
     plain = by_name(forecast_msu(bundle, both, system="PRDA"))
