@@ -247,7 +247,8 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
         used = f"validation: with the fullest resource {worst['filled_pct']:g} % used"
         notes.append(f"{used}, the simulator gives a {of} {beside}")
         busy = float(worst["busy_error_pct"])
-        if worst["class"] and abs(busy) > simulated["allowed_pct"]["busy"]:
+        beyond = simulated["allowed_pct"]["busy"] + worst.get("busy_half_width_pct", 0.0)
+        if worst["class"] and abs(busy) > beyond:
             notes.append(
                 f"validation: it then has the engines {abs(busy):.1f} % {'busier' if busy > 0 else 'less busy'}, which "
                 "the interval of busy does not count"

@@ -17,6 +17,7 @@ from model.capacity.figures import resources
 from model.capacity.loads import understand
 from model.capacity.network import CP, Described, describe
 from model.capacity.parts import Scenario
+from model.network import Network, Visit
 from model.network.simulator.simulate import simulate
 
 Array = NDArray[np.float64]
@@ -26,19 +27,22 @@ FILLED = (0.5, 0.7, 0.85)
 # Stated errors of the answers against the network they stand for.
 BUSY_PCT, RESPONSE_PCT = 1.0, 100.0 * float(SOLVER["relative_error"])
 HORIZON, MOST, PRECISION = 60_000, 400_000, 0.02
+# A replication this many times as long as a response has seen it often enough, and ended few of them late.
+LONG = 100.0
 LEAST_FACTOR, MOST_FACTOR = 1e-3, 1e3
 
 
 def agreement(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """Largest differences between prediction and simulation at loads that fill the fullest resource to 50, 70, 85 %.
 
-    A difference counts beyond the simulation's own 95 % half-width. A load is left out where the system's fixed work
-    alone fills more.
+    A difference counts beyond the simulation's own 95 % half-width. Responses so long that the simulation is not
+    ``LONG`` of them are not compared, and what such classes use of the engines is added to the half-width of busy. A
+    load is left out where the system's fixed work alone fills more.
 
     Returns:
         ``passed``; ``allowed_pct`` of ``busy`` and ``response``; ``worst_pct``, the largest response error beyond the
-        half-width; ``loads``, each with ``filled_pct, etr_tps, busy_error_pct, response_error_pct, class,
-        half_width_pct, agrees``.
+        half-width; ``loads``, each with ``filled_pct, etr_tps, busy_error_pct, busy_half_width_pct,
+        response_error_pct, class, half_width_pct, not_compared, agrees``.
     """
     ready = System(entry)
     load = understand(ready, {}).as_asked()
@@ -74,9 +78,15 @@ def _compared(found: Described, filled: float) -> dict[str, Any]:
     expected = float(found.state.busy[0, 0]) / found.network.station(CP).servers
     busy_error, busy_width = 100.0 * (busy.value / expected - 1.0), 100.0 * busy.half_width / expected
     worst, where, width = 0.0, "", 0.0
+    each_s = result.simulated_s / result.replications
+    not_compared = []
     for stream, metric in found.response.items():
         simulated = result.classes[stream].response_s
         predicted = 1e-3 * float(found.state.response_ms[metric, stream][0, 0])
+        if not each_s >= LONG * predicted:
+            not_compared.append(stream)
+            busy_width += 100.0 * _engines(found.network, stream) / float(found.state.busy[0, 0])
+            continue
         if not math.isfinite(simulated.value):
             continue
         error, half = 100.0 * (simulated.value / predicted - 1.0), 100.0 * simulated.half_width / predicted
@@ -86,8 +96,18 @@ def _compared(found: Described, filled: float) -> dict[str, Any]:
         "filled_pct": 100.0 * filled,
         "etr_tps": float(found.load.scenario.rates[0, 0].sum()),
         "busy_error_pct": busy_error,
+        "busy_half_width_pct": busy_width,
         "response_error_pct": worst,
         "class": where,
         "half_width_pct": width,
+        "not_compared": not_compared,
         "agrees": abs(busy_error) <= BUSY_PCT + busy_width and abs(worst) <= RESPONSE_PCT + width,
     }
+
+
+def _engines(network: Network, name: str) -> float:
+    """Engines that a class of the network uses of the LPAR."""
+    [cls] = [one for one in network.classes if one.name == name]
+    visits = [step for step in cls.route if isinstance(step, Visit) and step.station == CP]
+    rate = cls.arrivals.rate_per_s if cls.arrivals is not None else 0.0
+    return rate * sum(visit.service.mean * visit.count for visit in visits)

@@ -172,6 +172,7 @@ function errors(all, system, version) {
 function simulated(about) {
   const { loads = [], allowed_pct, worst_pct, passed } = about?.gate?.simulated ?? {};
   if (!loads.length) return [];
+  const short = [...new Set(loads.flatMap((load) => load.not_compared ?? []))];
   return [
     section(
       "Answers beside the simulator's",
@@ -200,6 +201,7 @@ function simulated(about) {
         "p",
         { className: "quiet" },
         `A load agrees where busy is within ${figure(allowed_pct.busy, 2)} % and every response within ${figure(allowed_pct.response, 2)} %, beyond what the simulation itself is unsure of.`,
+        short.length ? ` Too long for so short a simulation, and not compared: ${short.join(", ")}.` : "",
         passed
           ? ""
           : ` The gate is about held-out data alone, so it may be passed where a load does not agree: answers then say so in a note, and state an error of the solver of ${figure(Math.max(worst_pct, allowed_pct.response), 2)} %.`,

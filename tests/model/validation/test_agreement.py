@@ -46,6 +46,18 @@ def test_answers_that_the_simulator_does_not_confirm_say_so(wrong):
     assert not any("busier" in note for note in answer.notes)
 
 
+def test_responses_too_long_for_the_simulation_are_not_compared(wrong, monkeypatch):
+    from model.validation import agreement as checked
+
+    monkeypatch.setattr(checked, "LONG", 1e9)
+    found = agreement("PRDA", calibrated())
+    assert found["passed"] and found["worst_pct"] == 0.0
+    for row in found["loads"]:
+        assert set(row["not_compared"]) == {"HIGH", "LOW"} and not row["class"]
+        # All that the classes use of the engines is in doubt; uncaptured work is not.
+        assert 50.0 < row["busy_half_width_pct"] < 100.0
+
+
 def test_answers_say_where_the_simulator_has_the_engines_busier():
     load = {"filled_pct": 85.0, "busy_error_pct": 3.1, "response_error_pct": 55.0, "class": "LOW", "agrees": False}
     found = {"passed": False, "allowed_pct": {"busy": 1.0, "response": 42.9}, "worst_pct": 43.0, "loads": [load]}
