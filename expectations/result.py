@@ -63,11 +63,21 @@ class Finding:
         return f"{self.status}: {self.title}: {self.advice}"
 
     @property
+    def first(self) -> str:
+        """What the labels say of the first example, of files their names; empty where there is none."""
+        if not self.examples:
+            return ""
+        _, *labels = self.examples[0].items()
+        files = ("file", "counted_in")
+        return ", ".join(Path(str(value)).name if name in files else str(value) for name, value in labels if value)
+
+    @property
     def where(self) -> str:
-        """The systems among the examples; empty where they name none."""
+        """The systems among the examples, and the first example."""
         systems = sorted({str(example["system"]) for example in self.examples if example.get("system")})
         more = f" and {len(systems) - MOST_SYSTEMS} more" if len(systems) > MOST_SYSTEMS else ""
-        return ", ".join(systems[:MOST_SYSTEMS]) + more
+        of = ", ".join(systems[:MOST_SYSTEMS]) + more
+        return of if self.first in ("", of) else ", such as ".join(filter(None, (of, self.first)))
 
 
 @dataclass(frozen=True)

@@ -239,8 +239,7 @@ def build(
 
 def problem(found: Any) -> str:
     """An expectation that is not met, in one line: what was expected, where it is not so, what to do."""
-    where = ", ".join(str(value) for value in list(found.examples[0].values())[1:] if value) if found.examples else ""
-    first = f", such as {where}" if where else ""
+    first = f", such as {found.first}" if found.first else ""
     amount = f"{found.unexpected:,} of {found.checked:,}"
     return f"{found.severity}: expected: {found.expected}; not so for {amount}{first}. {found.advice}"
 
