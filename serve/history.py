@@ -58,9 +58,9 @@ _SERIES = (
     """,
     """
     WITH {own}, one AS (
-      SELECT {bucket} AS bucket, sum(msu) / count(DISTINCT interval_start_local) AS msu,
-        sum(four_hour_average_msu) / count(DISTINCT interval_start_local) AS four_hour,
-        sum(capacity_msu) / count(DISTINCT interval_start_local) AS capacity
+      SELECT {bucket} AS bucket, count(DISTINCT coalesce(interval_start_utc, interval_start_local)) AS intervals,
+        sum(msu) / intervals AS msu, sum(four_hour_average_msu) / intervals AS four_hour,
+        sum(capacity_msu) / intervals AS capacity
       FROM marts.fct_msu JOIN own ON name = smf_sid
       WHERE scope = 'lpar' AND interval_start_local >= ? AND interval_start_local < ? GROUP BY ALL)
     SELECT bucket, 'msu', 'MSU', 'MSU', msu FROM one
@@ -100,14 +100,22 @@ _CLASS = f"""
     GROUP BY ALL ORDER BY bucket
 """
 
+# The last seven days as they are, and both weeks over the hours of the week that both have: a day that is missing
+# changes no trend.
 _CLASSES = f"""
     WITH recent AS (
-      SELECT *, interval_start_local > last - INTERVAL 7 DAY AS is_last
+      SELECT *, interval_start_local > last - INTERVAL 7 DAY AS is_last,
+        (isodow(interval_start_local), hour(interval_start_local)) AS hour_of_week
       FROM marts.fct_transaction_cost, (
         SELECT max(interval_start_local) AS last FROM marts.fct_interval_utilization WHERE system_id = ?)
-      WHERE system_id = ? AND class_kind = 'service_class' AND interval_start_local > last - INTERVAL 14 DAY)
-    SELECT class_name, any_value(workload) AS workload, is_last, {CLASS_FIGURES}
-    FROM (SELECT class_name, any_value(workload) AS workload, is_last, {CLASS_SUMS} FROM recent GROUP BY ALL)
+      WHERE system_id = ? AND class_kind = 'service_class' AND interval_start_local > last - INTERVAL 14 DAY),
+    common AS (SELECT hour_of_week FROM recent GROUP BY ALL HAVING count(DISTINCT is_last) = 2),
+    weeks AS (
+      SELECT *, 'last' AS week FROM recent WHERE is_last
+      UNION ALL
+      SELECT *, if(is_last, 'after', 'before') FROM recent SEMI JOIN common USING (hour_of_week))
+    SELECT class_name, any_value(workload) AS workload, week, {CLASS_FIGURES}
+    FROM (SELECT class_name, any_value(workload) AS workload, week, {CLASS_SUMS} FROM weeks GROUP BY ALL)
     GROUP BY ALL
 """
 
@@ -120,14 +128,15 @@ _GOALS = """
 
 # The last 24 hours of systems and machines beside the same a week before: scope system or machine, and its name.
 # Records seldom end at midnight, and a few hours of a night are no day. How busy one is of which no engines are
-# recorded is not known.
+# recorded is not known. Local time repeats an hour when summer time ends: intervals are told apart by UTC.
 _LAST_DAYS = """
     WITH busy AS (
-      SELECT 'system' AS scope, system_id AS name, interval_start_local, sum(busy_s / interval_s) AS used,
-        sum(online_s / interval_s) AS online
+      SELECT 'system' AS scope, system_id AS name, interval_start_utc, interval_start_local,
+        sum(busy_s / interval_s) AS used, sum(online_s / interval_s) AS online
       FROM marts.fct_interval_utilization WHERE engine_type = 'CP' GROUP BY ALL
       UNION ALL
-      SELECT 'machine', machine, interval_start_local, sum(dispatch_s / covered_s), max(physical_engines)
+      SELECT 'machine', machine, interval_start_utc, interval_start_local, sum(dispatch_s / covered_s),
+        max(physical_engines)
       FROM marts.fct_machine_interval WHERE engine_type = 'CP' AND covered_s > 0 GROUP BY ALL),
     last AS (
       SELECT scope, name, max(interval_start_local) AS start, 100 * max(used / online) AS highest_pct,
@@ -140,7 +149,7 @@ _LAST_DAYS = """
     msu AS (
       SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local, sum(four_hour_average_msu) AS four_hour
       FROM marts.fct_msu m JOIN (SELECT DISTINCT system_id, smf_sid FROM marts.dim_system) d ON m.name = d.smf_sid
-      WHERE m.scope = 'lpar' GROUP BY d.system_id, m.interval_start_local
+      WHERE m.scope = 'lpar' GROUP BY d.system_id, m.interval_start_utc, m.interval_start_local
       UNION ALL
       SELECT 'machine', name, interval_start_local, four_hour_average_msu FROM marts.fct_msu WHERE scope = 'cec')
     SELECT l.scope, l.name, l.start::date AS last_day, d.cps, d.mean_pct, d.peak_pct,
@@ -251,14 +260,14 @@ def history(snapshot: Snapshot, system: str, first: dt.datetime, last: dt.dateti
 
 
 def classes(snapshot: Snapshot, system: str) -> list[ClassRow]:
-    """Service classes of the last seven days, with the change from the seven before."""
+    """Service classes of the last seven days, with the change from the seven before (hours of the week of both)."""
     goals = {row["class_name"]: row for row in snapshot.rows(_GOALS, [system])}
-    weeks: dict[str, dict[bool, dict[str, Any]]] = {}
+    weeks: dict[str, dict[str, dict[str, Any]]] = {}
     for row in snapshot.rows(_CLASSES, [system, system]):
-        weeks.setdefault(row["class_name"], {})[row["is_last"]] = row
+        weeks.setdefault(row["class_name"], {})[row["week"]] = row
     rows = []
     for name, known in weeks.items():
-        now, before = known.get(True), known.get(False, {})
+        now, before, after = known.get("last"), known.get("before", {}), known.get("after", {})
         if now is None:
             continue
         goal = goals.get(name, {})
@@ -271,7 +280,7 @@ def classes(snapshot: Snapshot, system: str) -> list[ClassRow]:
                 goal_kind=goal.get("goal_kind"),
                 **{key: number(now[key]) for key in ("rate_tps", "cpu_us_per_tran", "engines", "response_ms")},
                 **{
-                    f"{key}_change_pct": _change(now[key], before.get(key))
+                    f"{key}_change_pct": _change(after.get(key), before.get(key))
                     for key in ("rate_tps", "cpu_us_per_tran", "response_ms")
                 },
             )

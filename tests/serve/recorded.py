@@ -20,6 +20,7 @@ def record(home: Path) -> None:
             "engine_type": "CP",
             "interval_key": f"PRDA {start}",
             "interval_start_local": start.isoformat(),
+            "interval_start_utc": start.isoformat(),
             "interval_end_local": (start + dt.timedelta(hours=1)).isoformat(),
             "interval_s": 3600.0,
             "engines": 4,
@@ -55,7 +56,7 @@ def record(home: Path) -> None:
         )
         con.execute(
             "CREATE TABLE marts.dim_interval AS SELECT *, NULL AS point, "
-            "interval_start_local AS interval_start_utc, interval_end_local AS interval_end_utc FROM rows"
+            "interval_end_local AS interval_end_utc FROM rows"
         )
         con.execute(
             "CREATE TABLE marts.fct_gap AS SELECT 'PRDA' AS system_id, 3600.0 AS gap_s, "
@@ -81,9 +82,9 @@ def record(home: Path) -> None:
         )
         con.execute(
             "CREATE TABLE marts.fct_msu AS SELECT 'lpar' AS scope, 'PRDA' AS name, interval_start_local, "
-            "100.0 AS msu, 90.0::double AS four_hour_average_msu, NULL::double AS capacity_msu, 4.0 AS hours_averaged, "
-            "system_id FROM rows "
-            "UNION ALL SELECT 'cec', 'CEC1', interval_start_local, 200.0, 180.0::double, NULL, 4.0, NULL FROM rows"
+            "interval_start_utc, 100.0 AS msu, 90.0::double AS four_hour_average_msu, NULL::double AS capacity_msu, "
+            "4.0 AS hours_averaged, system_id FROM rows UNION ALL "
+            "SELECT 'cec', 'CEC1', interval_start_local, interval_start_utc, 200.0, 180.0, NULL, 4.0, NULL FROM rows"
         )
         con.execute(
             "CREATE TABLE meta.ledger AS SELECT 7 AS file_id, '/somewhere/private/day.smf' AS path, 'smf' AS kind, "

@@ -111,6 +111,29 @@ def test_classes_have_goal_cost_and_change_from_the_week_before(client, history)
     assert [column["kind"] for column in series["columns"]] == ["rate_tps", "cpu_us_per_tran", "engines", "response_ms"]
 
 
+def test_the_trend_of_a_class_is_over_the_hours_of_the_week_that_both_weeks_have(client, history):
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        table = "marts.fct_transaction_cost"
+        con.execute(f"UPDATE {table} SET transactions_ended = 9000 WHERE isodow(interval_start_local) > 5")
+        con.execute(f"DELETE FROM {table} WHERE interval_start_local::date = DATE '2026-09-13'")
+    (row,) = client("GET", "/v1/systems/PRDA/classes").json()["classes"]
+    assert row["rate_tps_change_pct"] == pytest.approx(0.0)
+    assert row["rate_tps"] == pytest.approx(10.0 * (5 + 2 * 0.25) / 7)
+
+
+def test_an_hour_that_local_time_repeats_counts_once_at_a_time(client, history):
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        last = "interval_start_local = (SELECT max(interval_start_local) FROM marts.dim_interval)"
+        later = "SELECT * REPLACE (interval_start_utc + INTERVAL 1 HOUR AS interval_start_utc)"
+        for table in ("fct_msu", "fct_interval_utilization", "fct_machine_interval"):
+            con.execute(f"INSERT INTO marts.{table} BY NAME {later} FROM marts.{table} WHERE {last}")
+    (row,) = client("GET", "/v1/overview").json()["systems"]
+    assert (row["cps"], row["four_hour_msu"]) == (4.0, 90.0)
+    columns = client("GET", "/v1/systems/PRDA/history?every=interval").json()["columns"]
+    series = {column["kind"]: set(column["values"]) for column in columns}
+    assert (series["msu"], series["msu_four_hour"], series["cp_online"]) == ({100.0}, {90.0}, {4.0})
+
+
 def test_transactions_of_lpars_measured_together_add_up_and_untimed_ones_leave_the_mean_as_it_is(client, history):
     with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
         con.execute(
