@@ -16,7 +16,7 @@ ABOUT = ("rule", "title", "subject", "severity", "checked", "unexpected", "advic
 _FILES = """
     SELECT path, kind, status, bytes, records, decoded, quarantined, loaded_at,
         replace(message, path, parse_filename(path)) AS message
-    FROM meta.ledger ORDER BY loaded_at DESC LIMIT ?
+    FROM meta.ledger ORDER BY loaded_at DESC, path LIMIT ?
 """
 _DAYS = """
     SELECT system_id, interval_start_local::date AS day, sum(interval_s) / 3600 / count(DISTINCT smf_sid) AS hours
@@ -24,7 +24,7 @@ _DAYS = """
 """
 _GAPS = """
     SELECT system_id, gap_start_local, gap_end_local, gap_s, ipl_local
-    FROM marts.fct_gap ORDER BY gap_s DESC LIMIT ?
+    FROM marts.fct_gap ORDER BY gap_s DESC, gap_start_local, system_id LIMIT ?
 """
 # Which view of each loaded record type says of what interval its records are, in local time where it does.
 _WHERE_STARTS_ARE = """

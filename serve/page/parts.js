@@ -121,7 +121,9 @@ export function responses(today, asked) {
   const waits = [...new Set(all.flatMap((times) => Object.keys(times.waiting_ms)))].filter((name) =>
     all.some((times) => wait(times, name)),
   );
+  const idle = (times) => [today, asked].every((answer) => found(answer, "etr_tps", times.class)?.value === 0);
   const rows = asked.times.flatMap((times) => {
+    if (idle(times)) return [];
     const old = before.get(times.class),
       now = found(asked, times.metric, times.class);
     const line = (when, one, output) => [

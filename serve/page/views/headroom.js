@@ -159,7 +159,7 @@ function until({ answer, name }, target, several) {
     return headline("pass", who, `within ${target} % for three years`, `${early}.`);
   }
   const range = first.lo === first.hi ? "" : ` (5 … 95 % sure by ${date(first.lo)} … ${date(first.hi)})`;
-  return headline("", who, `fits until ${first.value}`, `${range}; then ${resourceName(first.resource)} is over ${target} %.`);
+  return headline("", who, `fits until ${first.value}`, `${range}; first over ${target} %: ${resourceName(first.resource)}.`);
 }
 
 const headline = (kind, who, said, more) => {

@@ -214,10 +214,11 @@ function remark(one, look) {
   const system = one.system;
   if (one.highest_busy_pct >= TIGHT_PCT)
     look(RANK.tight, `${system} was ${figure(one.highest_busy_pct, 3)} % busy at its peak`, "lpar", { system });
-  if (Math.abs(trend(one) ?? 0) >= JUMP_PCT)
-    look(RANK.jump, `${system} used ${change(trend(one))} in its last 24 hours against the same a week before`, "compare", {
-      system,
-    });
+  const jump = trend(one) ?? 0;
+  if (Math.abs(jump) >= JUMP_PCT) {
+    const more = `${figure(Math.abs(jump), 2)} % ${jump > 0 ? "more" : "less"}`;
+    look(RANK.jump, `${system} used ${more} in its last 24 hours than in the same a week before`, "compare", { system });
+  }
 }
 
 // LPARs of which nothing came for long, those of one day together.
