@@ -85,9 +85,10 @@ def _lead(answer: Mapping[str, Any], limit: Mapping[str, Any], headroom: Mapping
         )
     else:
         until = f"If growth goes on, nothing reaches {target:g} % within three years."
+    when = str(answer["at"].get("when", "")).replace("T", " ")[:16]
     return (
-        f"At its recorded peak ({str(answer['at'].get('when', '')).replace('T', ' ')[:16]}) the general-purpose "
-        f"engines were {text.figure(busy['value'], 3)} % busy; nearest to full: {_name(top['resource'])}, "
+        f"At the load of its recorded peak ({when}) the general-purpose engines are "
+        f"{text.figure(busy['value'], 3)} % busy; nearest to full: {_name(top['resource'])}, "
         f"{text.figure(top['utilization_pct'], 3)} %. {until} The load can grow by "
         f"{text.figure(limit['growth_pct']['value'], 3)} % before {target:g} % is reached."
     )
