@@ -84,6 +84,17 @@ def test_growth_compares_as_many_days_with_as_many_days(month):
     assert rows["FALLING"]["cpu_pct"] == round((3 * 20 + 11 * 10) / 14, 2)
 
 
+def test_growth_of_a_class_that_was_renamed_is_unknown_and_says_since_when(month):
+    month.execute(
+        "update marts.fct_service_class set class_name = 'NEW' "
+        "where class_name = 'FALLING' and day(interval_start_local) >= 20"
+    )
+    new, old, steady = answered(month, "class-growth")
+    assert (new["class_name"], new["begun"].day, new["ended"], new["growth_pct"]) == ("NEW", 20, None, None)
+    assert (old["class_name"], old["begun"], old["ended"].day, old["growth_pct"]) == ("FALLING", None, 19, None)
+    assert (steady["begun"], steady["ended"], steady["growth_pct"]) == (None, None, 0)
+
+
 def test_growth_of_a_single_day_is_unknown(month):
     month.execute("delete from marts.dim_interval where day(interval_start_local) < 30")
     month.execute("delete from marts.fct_service_class where day(interval_start_local) < 30")
