@@ -54,7 +54,9 @@ def _quarantined(held: Sequence[Mapping[str, Any]]) -> str:
     """One line: which files, and of a single one what is wrong with it."""
     names = ", ".join(Path(file["path"]).name for file in held[:_MOST_FILES])
     more = f" and {len(held) - _MOST_FILES} more" if len(held) > _MOST_FILES else ""
-    line = f"{counted(len(held), 'file')} with records that could not be decoded: {names}{more}"
+    failed = all(file["status"] == "failed" for file in held)
+    what = "that could not be loaded" if failed else "with records that could not be decoded"
+    line = f"{counted(len(held), 'file')} {what}: {names}{more}"
     if len(held) > 1 or not held[0].get("message"):
         return line
     said = held[0]["message"].removeprefix(held[0]["path"] + ": ")

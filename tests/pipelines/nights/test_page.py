@@ -49,6 +49,12 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
     assert -1 not in places and places == sorted(places), places
 
 
+def test_files_that_a_full_disk_kept_out_are_not_said_to_have_bad_records():
+    full = {"path": "in/a", "status": "failed", "quarantined": 0, "message": "in/a: no room to write"}
+    [found] = findings.findings(night("2026-11-21T03:00:00Z", files=[full]))
+    assert found.text == "1 file that could not be loaded: a: no room to write"
+
+
 def test_a_night_that_checked_nothing_says_of_no_finding_that_it_is_gone(made_up):
     home, _ = made_up
     run.run(home, DAY)
