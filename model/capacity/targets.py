@@ -19,7 +19,7 @@ from model.capacity.ensemble import System
 from model.capacity.figures import CPS, bottleneck, held_to_no_target, of_settled, resources
 from model.capacity.loads import Load
 from model.capacity.parts import Scenario, State
-from model.capacity.questions import MOST_ENGINES, QuestionError, positive, system_entry
+from model.capacity.questions import MOST_ENGINES, QuestionError, positive, said, system_entry
 
 Array = NDArray[np.float64]
 # Probabilities at which a number of engines is the lowest that may do, does at even odds, and surely does.
@@ -252,7 +252,8 @@ def _without_load(ready: System, load: Load, max_response_ms: float | None) -> s
     alone = ready.evaluate(replace(load.scenario, rates=1e-9 * load.scenario.rates))
     if max_response_ms is None or not _worst(alone)[0, 0] > max_response_ms:
         return ""
-    return f"the response of {_slowest(alone)} is {_worst(alone)[0, 0]:.4g} ms even where nobody waits"
+    waits = f"the response of {_slowest(alone)} is {said(_worst(alone)[0, 0], 4)} ms even where nobody waits"
+    return f"{waits}, and the target is that of every class"
 
 
 def _reached(ready: System, scenario: Scenario, busy_pct: float, target_ms: float | None) -> dict[str, Array]:
