@@ -113,7 +113,7 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
     """
     built = con.execute("SELECT project FROM meta.built").fetchall() if _known(con) else []
     if not built:
-        return _all(con, "nothing is built yet")
+        return _all(con, "nothing was built before")
     if built[0][0] != project:
         return _all(con, "models or metrics have changed")
     changed, gone = changes(con)

@@ -142,7 +142,7 @@ def test_nights_with_late_files_overlaps_and_full_disks_end_where_one_build_does
         assert steps.judge(home).verdict == "warn"
         waiting = held.unpublished(home)
         steps.publish(home)
-    assert built[0] == "all of it: nothing is built yet"
+    assert built[0] == "all of it: nothing was built before"
     assert built[1].count(" to ") == 2, built
     assert steps.build(home) == "", "nothing has come, and yet something was built"
     by_night = marts(home)
