@@ -89,26 +89,65 @@ class Kept(dict[Cell, Answered]):
 
 @dataclass(frozen=True)
 class Table:
-    """One table of a study: the values of all systems that have it.
+    """One table of a study: the rows of all systems that have it.
 
     `fixed` are conditions that say no more than the system does, by system; they are left out of the cells. A release
-    is never one: what was measured with one release is asked for another. `units` has the cells of each metric by their
-    unit, `mart_metrics` the names that the marts have for metrics, `roundings` half a unit of the last printed digit of
-    values. `groups` has one name for systems that were measured
-    at the same levels of the numeric condition.
+    is never one: what was measured with one release is asked for another. `levels` are those of every condition.
     """
 
     block: tuple[str, str]
     numeric: str | None
     fixed: Mapping[str, Mapping[str, str]]
-    values: Mapping[Cell, tuple[float, float]]
-    units: Mapping[str, Mapping[str, tuple[Cell, ...]]]
-    judged: frozenset[Cell]
+    rows: Mapping[Cell, Row]
     levels: Mapping[str, tuple[str, ...]]
-    groups: Mapping[str, str]
-    by_series: Mapping[Cell, list[tuple[float, float, float]]]
-    mart_metrics: Mapping[str, str]
-    roundings: Mapping[Cell, float]
+
+    @cached_property
+    def values(self) -> Mapping[Cell, tuple[float, float]]:
+        """Value and standard error of every cell."""
+        return {cell: (row.value, row.se) for cell, row in self.rows.items()}
+
+    @cached_property
+    def judged(self) -> frozenset[Cell]:
+        """The cells that answers are compared with."""
+        return frozenset(cell for cell, row in self.rows.items() if row.judged)
+
+    @cached_property
+    def mart_metrics(self) -> Mapping[str, str]:
+        """The names that the marts have for metrics."""
+        return {row.metric: row.mart_metric for row in self.rows.values() if row.mart_metric}
+
+    @cached_property
+    def units(self) -> Mapping[str, Mapping[str, tuple[Cell, ...]]]:
+        """The cells of each metric by their unit."""
+        found: dict[str, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+        for cell, row in self.rows.items():
+            found[row.metric][row.unit].append(cell)
+        return {metric: {unit: tuple(cells) for unit, cells in units.items()} for metric, units in found.items()}
+
+    @cached_property
+    def by_series(self) -> Mapping[Cell, list[tuple[float, float, float]]]:
+        """Condition, value and standard error of the values that differ in the numeric condition only, in order."""
+        found: dict[Cell, list[tuple[float, float, float]]] = defaultdict(list)
+        for cell, row in self.rows.items():
+            if cell.x is not None:
+                found[replace(cell, x=None)].append((cell.x, row.value, row.se))
+        return {cell: sorted(points) for cell, points in found.items()}
+
+    @cached_property
+    def groups(self) -> Mapping[str, str]:
+        """For each system the first one that it shares two levels of the numeric condition with, directly or through
+        others.
+        """
+        levels: dict[str, set[float]] = defaultdict(set)
+        for cell in self.rows:
+            if cell.x is not None:
+                levels[cell.system].add(cell.x)
+        groups: dict[str, str] = {}
+        for system, found in sorted(levels.items()):
+            near = {groups[other] for other in groups if len(found & levels[other]) >= SHARED_LEVELS}
+            groups[system] = min(near | {system})
+            groups |= {other: groups[system] for other, group in groups.items() if group in near}
+        return groups
 
     def unit(self, cell: Cell) -> str:
         """The unit of a cell: of several of its metric, the one at its level of the name that tells them apart."""
@@ -219,12 +258,11 @@ def tables(rows: Iterable[Row], same: Mapping[tuple[str, str], Table]) -> dict[t
 
 
 def _table(block: tuple[str, str], rows: list[Row]) -> Table:
-    levels: dict[str, set[str]] = defaultdict(set)
     by_system: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for row in rows:
         for key, level in row.condition.items():
-            levels[key].add(level)
             by_system[key][row.system].add(level)
+    levels = {key: tuple(sorted(set().union(*systems.values()))) for key, systems in by_system.items()}
     numeric = _numeric(levels)
     fixed_keys = [
         key
@@ -233,54 +271,16 @@ def _table(block: tuple[str, str], rows: list[Row]) -> Table:
         and all(key in row.condition for row in rows)
     ]  # fmt: skip
     fixed: dict[str, dict[str, str]] = defaultdict(dict)
-    values: dict[Cell, tuple[float, float]] = {}
-    roundings: dict[Cell, float] = {}
-    judged = set()
-    units: dict[str, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    cells: dict[Cell, Row] = {}
     for row in rows:
-        labels = {}
-        for key, level in row.condition.items():
-            if key in fixed_keys:
-                fixed[row.system][key] = level
-            elif key != numeric:
-                labels[key] = level
+        labels = {key: level for key, level in row.condition.items() if key != numeric and key not in fixed_keys}
+        fixed[row.system] |= {key: row.condition[key] for key in fixed_keys}
         x = number(row.condition.get(numeric, "")) if numeric is not None else None
-        cell = Cell(block, row.system, row.metric, row.subject, tuple(sorted(labels.items())), x)
-        values[cell] = (row.value, row.se)
-        roundings[cell] = row.rounding
-        units[row.metric][row.unit].append(cell)
-        if row.judged:
-            judged.add(cell)
-    by_series: dict[Cell, list[tuple[float, float, float]]] = defaultdict(list)
-    for cell, (value, se) in values.items():
-        if cell.x is not None:
-            by_series[replace(cell, x=None)].append((cell.x, value, se))
-    return Table(
-        block=block,
-        numeric=numeric,
-        fixed=fixed,
-        values=values,
-        units={metric: {unit: tuple(cells) for unit, cells in found.items()} for metric, found in units.items()},
-        judged=frozenset(judged),
-        levels={key: tuple(sorted(found)) for key, found in levels.items()},
-        groups=_groups(by_system[numeric]) if numeric is not None else {},
-        by_series={cell: sorted(points) for cell, points in by_series.items()},
-        mart_metrics={row.metric: row.mart_metric for row in rows if row.mart_metric},
-        roundings=roundings,
-    )
+        cells[Cell(block, row.system, row.metric, row.subject, tuple(sorted(labels.items())), x)] = row
+    return Table(block, numeric, {system: found for system, found in fixed.items() if found}, cells, levels)
 
 
-def _groups(levels: Mapping[str, set[str]]) -> dict[str, str]:
-    """For each system the first one that it shares two levels with, directly or through others."""
-    groups: dict[str, str] = {}
-    for system, found in sorted(levels.items()):
-        near = {groups[other] for other in groups if len(found & levels[other]) >= SHARED_LEVELS}
-        groups[system] = min(near | {system})
-        groups |= {other: groups[system] for other, group in groups.items() if group in near}
-    return groups
-
-
-def _numeric(levels: Mapping[str, set[str]]) -> str | None:
+def _numeric(levels: Mapping[str, tuple[str, ...]]) -> str | None:
     found = [
         (len(known), key)
         for key, known in levels.items()

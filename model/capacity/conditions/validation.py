@@ -218,7 +218,7 @@ def _case(table: Table, cell: Cell, how: str, left_out: str, ends: tuple[float, 
         low,
         high,
         naive,
-        table.roundings.get(cell, 0.0),
+        table.rows[cell].rounding,
     )
 
 
