@@ -17,21 +17,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean, median, stdev
 
-import numpy as np
-
 from model.capacity.conditions.definitions import OVER_INTERVAL, SECTION, interval_s
-from model.capacity.conditions.mixtures import Array, Belief, sample_quantiles
-from model.capacity.conditions.names import ALTERNATIVES, RATES, RELEASES
+from model.capacity.conditions.mixtures import Belief, sample_quantiles
+from model.capacity.conditions.names import ALTERNATIVES, RATES
 from model.capacity.conditions.rows import RUN_S
+from model.capacity.conditions.spreads import Seen, levels_of, posterior
 from model.capacity.conditions.tables import POINT, SYSTEM, TIMES, Cell, Table, Tables, is_work, level_change, number
 
 SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.15, "ms": 0.15}
 """Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is
 repeated within 1 to 3 % where releases count as equal (ims14_z14, ims10 claims)."""
 OTHER_SPREAD = 0.05
-GRID = np.geomspace(0.001, 4.0, 18)
-"""Spreads that are integrated over; the prior is log-normal about the median."""
-LOG_SPREAD_SD = 0.6
 LEAST_SPREAD, UNSEEN_SPREAD, COMPARED_SPREAD = 0.05, 1.0, 0.25
 """Spread between two systems or two parts of a measurement: at least, and where no such ratio was seen; of what two
 systems of one workload take for a transaction or hold, which differs by 0 to 40 % (cics53_z13, ims14_z14, cics22_java).
@@ -39,19 +35,6 @@ systems of one workload take for a transaction or hold, which differs by 0 to 40
 FULL_PCT = 100.0
 MOST, MOST_SDS = 0.9, 1.645
 """What a metric may do that shows no such ratio itself: as most of the others, which is so many spreads."""
-COMMON = (0.0, 0.05, 0.4, 0.7, 0.9, 0.98)
-"""Shares of the variance that ratios of the same two levels may have in common across systems."""
-EQUAL, DIFFERENT, APART = np.array([[20.0, 1, 1, 1, 1, 1], [1.0, 1, 1, 1, 4, 4], [0.0, 0, 0, 1, 4, 16]])
-"""Prior odds of those shares: releases count as equal unless ratios agree that they are not, options are there because
-they change something, and two systems with one workload, or two parts of a measurement, differ as they always do."""
-WITHIN_SYSTEM, WITHIN_RELEASES = 0.9, 0.3
-"""What ratios of one system have in common, of what they do not share with other systems."""
-OTHER_METRIC = 0.8
-"""Likeness of ratios of two metrics of one sort; on two systems with one workload, `SAME_ENGINES`."""
-SAME_ENGINES = 0.97
-BY_VALUE = 3.0
-"""By how many spreads ln(ratio) may differ for each e-fold between values: an option changes a part of a value, so that
-what is larger for that part changes more (a link's share of a message's time)."""
 SWITCHED_ON, WORK = {("no", "yes"): 1.0, ("yes", "no"): -1.0}, ("engine time", "SU")
 """What is switched on is work to do: its mean is that of a half-normal distribution of the same spread."""
 HALF_NORMAL_MEAN = math.sqrt(2.0 / math.pi)
@@ -61,7 +44,6 @@ COUNTED = ("passed", FAILED, "tasks")
 EXTREMES = {"response_max_s": (0.5, 0.5), "response_stddev_s": (0.2, 0.3)}
 """Powers of the number of transactions by which metrics of the marts grow, with their standard deviations: the extreme
 value index is 0 without a heavy tail, and above 1 where one event held up all who came."""
-NUGGET = 1e-4
 MOST_RATIOS = 80
 MACHINE, OTHER_PARTS = "machine", 2
 """Between two runs on one machine, so many other parts of a measurement tell a part; one changes for reasons of its
@@ -86,24 +68,13 @@ class Ratio:
     own: int
 
 
-@dataclass(frozen=True)
-class _Seen:
-    log: float
-    value: float
-    block: tuple[str, str]
-    kind: str
-    metric: str
-    system: str
-    labels: frozenset[tuple[str, str]]
-
-
 class Ratios:
     """Ratios of named levels of all tables; changes are gathered when first asked for."""
 
     def __init__(self, tables: Tables, facts: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self._tables = tables
         self._facts = facts or {}
-        self._seen: dict[tuple[str, str, str], list[_Seen]] = {}
+        self._seen: dict[tuple[str, str, str], list[Seen]] = {}
         self._zeros: dict[tuple[str, str, str], list[tuple[str, bool]]] = {}
         self._loads: dict[Cell, tuple[float | None, float | None]] = {}
 
@@ -117,36 +88,37 @@ class Ratios:
         rest = frozenset(donor.labels) & frozenset(wanted.labels)
         if donor.x is not None:
             rest |= {("", str(donor.x))}
-        mine = _Seen(0.0, value, donor.block, kind, donor.metric, donor.system, rest)
+        mine = Seen(0.0, value, donor.block, kind, donor.metric, donor.system, rest)
         apart = key not in ALTERNATIVES
-        alike = [
-            entry
-            for entry in seen
-            if entry.kind == kind and (entry.block == donor.block or entry.metric == donor.metric)
-        ]
-        if key == SYSTEM and self._load(donor)[0] and self._one_machine(one, other):
-            others = {_part(entry) for entry in alike} - {_part(mine)}
-            if len(others) < OTHER_PARTS:
-                alike = [entry for entry in alike if _part(entry) == _part(mine)]
-        own = [entry for entry in alike if entry.metric == donor.metric]
-        if apart and len(own) >= OWN_RATIOS:
-            alike = own
+        used = self._telling(mine, donor, wanted, key, seen)
+        own = sum(entry.metric == donor.metric for entry in used)
         prior = self._apart_by(donor, wanted, key, seen, own) if apart else SPREADS.get(kind, OTHER_SPREAD)
-        used = sorted(alike, key=lambda entry: -sum(_alike(mine, entry, OTHER_METRIC)))[:MOST_RATIOS]
-        odds = APART if apart else EQUAL if key in RELEASES else DIFFERENT
-        within = WITHIN_RELEASES if key in RELEASES else WITHIN_SYSTEM
-        slope = BY_VALUE if key in ALTERNATIVES and key not in RELEASES else 0.0
-        other_metric = SAME_ENGINES if key == SYSTEM else OTHER_METRIC
         on = SWITCHED_ON.get((change[0].lower(), change[1].lower()), 0.0) if kind in WORK else 0.0
         centre = on * HALF_NORMAL_MEAN * prior
         prior = math.hypot(prior, self._extreme(donor, wanted)[1])
-        belief = _posterior(mine, used, prior, odds, within, other_metric, slope, centre)
+        belief = posterior(mine, used, levels_of(key), prior, centre)
         if apart and key != SYSTEM:
             systems = {entry.system for entry in used}
             belief = belief.scaled(1.0, math.hypot(self._changed(donor, systems), self._apart(donor, key, systems)))
-        return Ratio(belief, len(used), sum(entry.metric == donor.metric for entry in used))
+        return Ratio(belief, len(used), own)
 
-    def _apart_by(self, donor: Cell, wanted: Cell, key: str, seen: list[_Seen], own: list[_Seen]) -> float:
+    def _telling(self, mine: Seen, donor: Cell, wanted: Cell, key: str, seen: list[Seen]) -> list[Seen]:
+        """The ratios seen that say something of the wanted one, those that say most first."""
+        alike = [
+            entry
+            for entry in seen
+            if entry.kind == mine.kind and (entry.block == mine.block or entry.metric == mine.metric)
+        ]
+        if key == SYSTEM and self._load(donor)[0] and self._one_machine(donor.system, wanted.system):
+            others = {_part(entry) for entry in alike} - {_part(mine)}
+            if len(others) < OTHER_PARTS:
+                alike = [entry for entry in alike if _part(entry) == _part(mine)]
+        own = [entry for entry in alike if entry.metric == mine.metric]
+        if key not in ALTERNATIVES and len(own) >= OWN_RATIOS:
+            alike = own
+        return sorted(alike, key=lambda entry: -sum(levels_of(key).alike(mine, entry)))[:MOST_RATIOS]
+
+    def _apart_by(self, donor: Cell, wanted: Cell, key: str, seen: list[Seen], own: int) -> float:
         """The spread between two systems or two parts of a measurement, before ratios of the metric itself say more."""
         if key == SYSTEM and not own:
             apart = self._loads_apart(donor, wanted) if self._of_the_load(donor, wanted) else 0.0
@@ -275,11 +247,11 @@ class Ratios:
             self._loads[cell] = self._tables.work_rate(cell) if over_s is None else self._tables.rate(cell), over_s
         return self._loads[cell]
 
-    def _gather(self, study: str, key: str, gone: str, come: str) -> list[_Seen]:
+    def _gather(self, study: str, key: str, gone: str, come: str) -> list[Seen]:
         place = (f"{study} {key}", gone, come)
         if place in self._seen:
             return self._seen[place]
-        found: list[_Seen] = []
+        found: list[Seen] = []
         zeros = self._zeros.setdefault(place, [])
         for block, table in self._tables.blocks.items():
             if block[0] != study:
@@ -296,7 +268,7 @@ class Ratios:
                         if cell.x is not None:
                             rest |= {("", str(cell.x))}
                         log = math.log(there / value / self.work(cell, cell.at_level(name, other)))
-                        found.append(_Seen(log, value, block, table.kind(cell), cell.metric, cell.system, rest))
+                        found.append(Seen(log, value, block, table.kind(cell), cell.metric, cell.system, rest))
         self._seen[place] = found
         return found
 
@@ -315,62 +287,6 @@ def _changes(table: Table, key: str, gone: str, come: str) -> Iterator[tuple[str
             yield name, level, other
 
 
-def _posterior(
-    mine: _Seen,
-    used: list[_Seen],
-    prior: float,
-    odds: Array,
-    within: float,
-    other_metric: float,
-    slope: float,
-    centre: float,
-) -> Belief:
-    """The wanted ratio, over a grid of spreads and common shares: how far ratios spread is not known, so that most are
-    nearer and a few farther from the mean than a normal distribution has it.
-
-    `centre` is the mean of its logarithm before any ratio is seen.
-    """
-    likeness = np.array([[_alike(a, b, other_metric) for b in [*used, mine]] for a in used])
-    likeness = likeness.reshape(len(used), len(used) + 1, 2)
-    logs = np.array([entry.log - centre for entry in used])
-    values = np.array([math.log(entry.value) if entry.value > 0 else 0.0 for entry in [*used, mine]])
-    sloping = slope * (values - values[:-1].mean()) if used and mine.value > 0 else np.zeros(len(used) + 1)
-    by_value = np.outer(sloping[:-1], sloping)
-    log_weights, means, sds = [], [], []
-    for common, odd in zip(COMMON, odds, strict=True):
-        if odd == 0.0:
-            continue
-        correlation = common * likeness[:, :, 0] + (1.0 - common) * within * likeness[:, :, 1]
-        np.fill_diagonal(correlation, 1.0 + NUGGET)
-        correlation += by_value
-        covariance, cross = correlation[:, :-1], correlation[:, -1]
-        inverse = np.linalg.inv(covariance)
-        log_det = np.linalg.slogdet(covariance)[1]
-        fit, mean = float(logs @ inverse @ logs), float(cross @ inverse @ logs)
-        share = max(1.0 + sloping[-1] ** 2 - float(cross @ inverse @ cross), 0.0)
-        for node in GRID:
-            steps = math.log(node / prior) / LOG_SPREAD_SD
-            misfit = fit / node**2 + log_det + 2.0 * len(used) * math.log(node) + steps**2
-            log_weights.append(math.log(odd) - 0.5 * misfit)
-            means.append(mean)
-            sds.append(node * math.sqrt(share))
-    weight = np.exp(np.array(log_weights) - max(log_weights))
-    weight /= weight.sum()
-    middle = float(weight @ np.array(means))
-    sd = np.hypot(sds, np.array(means) - middle)
-    return Belief(weight, np.full_like(sd, centre + middle), sd, True).of_likely_parts()
-
-
-def _part(entry: _Seen) -> frozenset[tuple[str, str]]:
+def _part(entry: Seen) -> frozenset[tuple[str, str]]:
     """The part of a measurement that a ratio is of, whatever section of a report has it."""
     return frozenset(label for label in entry.labels if label[0] not in ("", SECTION, POINT, *ALTERNATIVES))
-
-
-def _alike(one: _Seen, other: _Seen, other_metric: float) -> tuple[float, float]:
-    """How alike two ratios are, 1 for those of one cell: on any systems, and where they are of one system."""
-    alike = other_metric
-    if one.metric == other.metric:
-        labels = max(len(one.labels), len(other.labels))
-        place = len(one.labels & other.labels) / labels if labels else 1.0
-        alike += (1.0 - other_metric) * (0.75 + 0.25 * place)
-    return alike, alike if one.system == other.system else 0.0
