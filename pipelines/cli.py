@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -12,26 +13,48 @@ import click
 import typer
 
 from ingest.allocation import take_jemalloc
-from pipelines.commands import (
-    answers,
-    asking,
-    comparing,
-    data,
-    models,
-    networks,
-    nights,
-    reporting,
-    reproducing,
-    running,
-    twins,
-)
 from pipelines.exits import MEANINGS, EtalonError, Exit, code_of, no_room
 from pipelines.home import Home
 
 EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning in MEANINGS.items()) + "."
 
+SUBJECTS = {
+    "running": ("demo", "serve", "token", "doctor"),
+    "data": ("lab", "ingest", "forget", "build", "check", "publish", "decode", "sql"),
+    "nights": ("nightly", "acknowledge", "retain", "backup", "restore", "migrate"),
+    "models": ("systems", "fit", "champion", "validate"),
+    "answers": ("predict", "size", "max-rate", "headroom", "sweep", "what-if", "explain", "forecast-msu", "batch"),
+    "comparing": ("compare",),
+    "asking": ("questions",),
+    "networks": ("solve", "simulate", "replay", "export-network"),
+    "twins": ("twin",),
+    "reproducing": ("reproduce",),
+    "reporting": ("report", "export"),
+}
+"""The commands of each module of `pipelines.commands`."""
+
+
+class _Commands(typer.core.TyperGroup):
+    """All commands, each made when it is asked for: a module of commands takes longer to load than some of them run."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        del context
+        return [name for names in SUBJECTS.values() for name in names]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        del context
+        if name not in self.commands:
+            # Of a name that there is not, the likeliest of all are told.
+            for subject in [subject for subject, names in SUBJECTS.items() if name in names] or SUBJECTS:
+                part = typer.Typer(rich_markup_mode=None)
+                import_module(f"pipelines.commands.{subject}").register(part)
+                self.commands.update(typer.main.get_group(part).commands)
+        return self.commands.get(name)
+
+
 app = typer.Typer(
     name="etalon",
+    cls=_Commands,
     help="A capacity laboratory for IBM Z: SMF and RMF records in, calibrated capacity answers out.",
     epilog=EPILOG,
     no_args_is_help=True,
@@ -69,10 +92,6 @@ def common(
         # Help needs no state, and the doctor says what is wrong with it beside everything else.
         if context.invoked_subcommand != "doctor" and not {"-h", "--help"} & set(sys.argv):
             raise
-
-
-for subject in (running, data, nights, models, answers, comparing, asking, networks, twins, reproducing, reporting):
-    subject.register(app)
 
 
 _YOUNG = 10_000

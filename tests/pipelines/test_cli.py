@@ -4,17 +4,25 @@ import json
 import os
 import sys
 from contextlib import suppress
+from importlib import import_module
 
 import pytest
 import typer
 
-from pipelines.cli import app, explain, main
+from pipelines.cli import SUBJECTS, app, explain, main
 from pipelines.commands.answers import keys, span
 from pipelines.exits import MEANINGS, EtalonError, Exit
 from pipelines.home import Home
 from pipelines.text import figure, table
 
-COMMANDS = sorted(typer.main.get_command(app).commands)
+COMMANDS = sorted(name for names in SUBJECTS.values() for name in names)
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_every_command_of_a_subject_is_one_of_the_application(subject):
+    part = typer.Typer()
+    import_module(f"pipelines.commands.{subject}").register(part)
+    assert tuple(typer.main.get_group(part).commands) == SUBJECTS[subject]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -183,8 +183,9 @@ def test_a_file_is_no_folder_to_write_into(state, tmp_path, command):
 def test_arguments_are_explained():
     said = run("decode", "--help")[1]
     assert "standard input" in said.partition("FILE")[2]
-    for command in typer.main.get_command(app).commands.values():
-        assert all(parameter.help for parameter in command.params), command.name
+    group = typer.main.get_command(app)
+    for name in group.list_commands(None):
+        assert all(parameter.help for parameter in group.get_command(None, name).params), name
 
 
 def test_a_warning_of_the_build_says_where_and_what_to_do():
