@@ -59,6 +59,10 @@ class Turns:
         loop.call_soon(self._begin)
         try:
             return await waiting.reply
+        except asyncio.CancelledError:
+            # Nobody waits for it any more.
+            self._line = deque(one for one in self._line if one.reply is not waiting.reply)
+            raise
         finally:
             self._there -= 1
 

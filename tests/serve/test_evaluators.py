@@ -169,3 +169,18 @@ def test_quick_questions_share_a_turn_and_no_free_turn_goes_without():
 def test_a_question_that_ends_a_process_costs_none_of_those_it_shared_a_turn_with():
     found, turns = asked_at_once(1, [b"0", b"x", b"2"])
     assert found == [b"0", 503, b"2"] and turns == [b"0x2", b"0", b"x", b"2"]
+
+
+def test_a_question_nobody_waits_for_any_more_leaves_the_line():
+    async def asked():
+        by, turns = Deadly(), Turns(1)
+        first, given_up, last = (
+            asyncio.create_task(turns.ask(by, Asked("sweep", one))) for one in (b"first", b"given up", b"last")
+        )
+        while not by.turns:
+            await asyncio.sleep(0)
+        given_up.cancel()
+        await asyncio.gather(first, given_up, last, return_exceptions=True)
+        return by.turns
+
+    assert asyncio.run(asked()) == [b"first", b"last"]
