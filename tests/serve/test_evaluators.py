@@ -172,15 +172,25 @@ def test_a_question_that_ends_a_process_costs_none_of_those_it_shared_a_turn_wit
 
 
 def test_a_question_nobody_waits_for_any_more_leaves_the_line():
+    class Slow(Deadly):
+        async def ask(self, together):
+            found = await super().ask(together)
+            await answered.wait()
+            return found
+
+    answered = asyncio.Event()
+
     async def asked():
-        by, turns = Deadly(), Turns(1)
+        by, turns = Slow(), Turns(1)
         first, given_up, last = (
             asyncio.create_task(turns.ask(by, Asked("sweep", one))) for one in (b"first", b"given up", b"last")
         )
         while not by.turns:
             await asyncio.sleep(0)
         given_up.cancel()
-        await asyncio.gather(first, given_up, last, return_exceptions=True)
+        await asyncio.gather(given_up, return_exceptions=True)
+        answered.set()
+        await asyncio.gather(first, last)
         return by.turns
 
     assert asyncio.run(asked()) == [b"first", b"last"]
