@@ -16,14 +16,13 @@ from model.network.solvers.arrays import (
     PRIORITY_SHARING,
     SHARING,
     WEIGHTED,
-    Classes,
     Floats,
-    Importance,
     Ints,
-    Stations,
-    Visits,
+    Known,
+    Returns,
+    State,
 )
-from model.network.solvers.linearizer import Solution, linearizer
+from model.network.solvers.linearizer import linearizer
 
 __all__ = [
     "DELAY",
@@ -70,78 +69,66 @@ def capacities(servers: Ints, load_dependent: Mapping[int, ArrayLike]) -> tuple[
     return table, levels
 
 
+def known_of(
+    demands: ArrayLike,
+    servers: ArrayLike,
+    load_dependent: Mapping[int, ArrayLike] | None = None,
+    **given: ArrayLike | None,
+) -> Known:
+    """A network as the compiled solvers read it.
+
+    Args:
+        demands: (stations, classes) visits x service.
+        servers: (stations,), -1 for a delay.
+        load_dependent: station index -> capacity with 1, 2, ... customers, in multiples of one server, the last beyond.
+        given: fields of :class:`Known` by their names, ``service``, ``scv``, ``slowed``, ``hindered`` and ``in_a_row``
+            as (stations, classes). Without them all classes are closed and alike, stations share, and visits come at
+            any time; ``service`` is needed where classes with different service queue together.
+    """
+    d = np.atleast_2d(np.asarray(demands, dtype=float)).T.copy()
+    m = np.asarray(servers, dtype=np.int64)
+    capacity, levels = capacities(m, {} if load_dependent is None else load_dependent)
+    none, zeros, ones = Returns.none(*d.shape), np.zeros(len(d)), np.ones(len(d))
+    known = Known(
+        rates=np.full(len(d), -1.0), think=zeros, in_turn=ones, priority=zeros, weights=ones,
+        demands=d, service=d, scv=np.ones_like(d), slowed=np.ones_like(d), hindered=np.ones_like(d),
+        in_a_row=np.ones_like(d), share=none.share, between=none.between, most_above=np.full(d.shape, np.inf),
+        discipline=np.full(len(m), SHARING), capacity=capacity, levels=levels,
+    )  # fmt: skip
+    fields = {name: np.asarray(value, getattr(known, name).dtype) for name, value in given.items() if value is not None}
+    for name in fields.keys() & {"service", "scv", "slowed", "hindered", "in_a_row"}:
+        fields[name] = fields[name].T.copy()
+    known = known._replace(**fields)
+    return known._replace(
+        service=np.where((d > 0) & ~(known.service > 0), d, np.nan_to_num(known.service)),
+        scv=np.nan_to_num(known.scv, nan=1.0),
+        discipline=np.where(m < 0, DELAY, known.discipline),
+    )
+
+
 def amva(
     populations: ArrayLike,
     demands: ArrayLike,
     servers: ArrayLike,
-    think_times: ArrayLike | None = None,
+    think: ArrayLike | None = None,
     *,
-    in_turn: ArrayLike | None = None,
-    rates: ArrayLike | None = None,
-    discipline: ArrayLike | None = None,
-    service: ArrayLike | None = None,
-    scv: ArrayLike | None = None,
-    priority: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    slowed: ArrayLike | None = None,
-    hindered: ArrayLike | None = None,
-    in_a_row: ArrayLike | None = None,
-    importance: Importance | None = None,
     load_dependent: Mapping[int, ArrayLike] | None = None,
     passes: int = OUTER_PASSES,
     tolerance: float = 1e-6,
+    **given: ArrayLike | None,
 ) -> AmvaResult:
     """Approximate solution of a closed, open or mixed multi-class network.
 
     Args:
         populations: (classes,) customers; ignored for open classes.
-        demands: (stations, classes) visits x service.
-        servers: (stations,), -1 for a delay.
-        think_times: (classes,).
-        in_turn: (classes,) part of the residence by which a transaction takes longer; less than 1, the default, where
-            branches of it run side by side.
-        rates: (classes,) arrival rates of open classes, -1 for closed ones; default all closed.
-        discipline: (stations,) one of the codes of this module; default sharing (product form).
-        service: (stations, classes) time of one visit, needed where classes with different service queue together.
-        scv: (stations, classes) squared coefficient of variation of one visit; default 1.
-        priority: (classes,) larger goes first.
-        weights: (classes,) shares under ``WEIGHTED``.
-        slowed: (stations, classes) how much of what busy servers slow each other down falls on a visit; default 1.
-        hindered: (stations, classes) how much of what a mean queue delays a visit does; less inside limits, default 1.
-        in_a_row: (stations, classes) visits in order that follow one another with nothing in between; default 1.
-        importance: how transactions meet more important work; default never straight after a visit, and any number.
-        load_dependent: station index -> capacity with 1, 2, ... customers, in multiples of one server, the last beyond.
+        demands, servers, think, load_dependent, given: what is known of the network, as for :func:`known_of`.
         passes: 1 is Bard-Schweitzer, 3 the Linearizer.
+        tolerance: largest relative change of a queue length at the end.
     """
-    d = np.atleast_2d(np.asarray(demands, dtype=float)).T.copy()
-    m = np.asarray(servers, dtype=np.int64)
-    codes = np.full(len(m), SHARING) if discipline is None else np.asarray(discipline, dtype=np.int64)
-    capacity, levels = capacities(m, {} if load_dependent is None else load_dependent)
-    n = np.asarray(populations, dtype=float)
-    known = Classes(
-        rates=np.full(len(n), -1.0) if rates is None else np.asarray(rates, dtype=float),
-        think=np.zeros(len(n)) if think_times is None else np.asarray(think_times, dtype=float),
-        in_turn=np.ones(len(n)) if in_turn is None else np.asarray(in_turn, dtype=float),
-        priority=np.zeros(len(n)) if priority is None else np.asarray(priority, dtype=float),
-        weights=np.ones(len(n)) if weights is None else np.asarray(weights, dtype=float),
-    )
-    one = d.copy() if service is None else np.asarray(service, dtype=float).T
-    variation = np.ones_like(d) if scv is None else np.nan_to_num(np.asarray(scv, dtype=float), nan=1.0).T.copy()
-    burden = np.ones_like(d) if slowed is None else np.asarray(slowed, dtype=float).T.copy()
-    left = np.ones_like(d) if hindered is None else np.asarray(hindered, dtype=float).T.copy()
-    rows = np.ones_like(d) if in_a_row is None else np.asarray(in_a_row, dtype=float).T.copy()
-    visits = Visits(d, np.where((d > 0) & ~(one > 0), d, np.nan_to_num(one)), variation, burden, left, rows)
-    solution = Solution(np.zeros_like(d), np.zeros_like(d), np.zeros(len(n)))
-    iterations, converged = linearizer(
-        n,
-        known,
-        visits,
-        Importance.none(*d.shape) if importance is None else importance,
-        Stations(np.where(m < 0, DELAY, codes), capacity, levels),
-        passes,
-        tolerance,
-        solution,
-    )
-    queue, residence, throughput = solution
-    utilisation = d.T * throughput / np.where(m < 0, 1.0, capacity[np.arange(len(m)), levels - 1])[:, None]
-    return AmvaResult(throughput, queue.T, residence.T, utilisation, iterations, converged)
+    known = known_of(demands, servers, load_dependent, think=think, **given)
+    none, n = np.zeros_like(known.demands), np.asarray(populations, dtype=float)
+    state = State(n, none, none.copy(), np.zeros(len(n)))
+    iterations, converged = linearizer(state, known, passes, tolerance)
+    last = known.capacity[np.arange(len(known.levels)), known.levels - 1]
+    busy = known.demands.T * state.throughput / np.where(known.discipline == DELAY, 1.0, last)[:, None]
+    return AmvaResult(state.throughput, state.queue.T, state.residence.T, busy, iterations, converged)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from model.network.kernel_cache import kernel
-from model.network.solvers.arrays import FCFS, WEIGHTED, Classes, Floats, Importance, Stations, Visits
+from model.network.solvers.arrays import FCFS, WEIGHTED, Floats, Known, State
 
 MOST_USERS = 100
 """Of more important classes; more are taken for so many, who are nearly a stream."""
@@ -27,19 +27,19 @@ LEAST_VARIED = 1e-3
 """Squared coefficient of variation below which work is taken to be that varied."""
 
 
-@kernel()
-def users_above(r: int, k: int, users: Floats, classes: Classes, visits: Visits) -> float:
+@kernel(_nrt=False)
+def users_above(r: int, k: int, state: State, known: Known) -> float:
     """Users whose work at station k is more important than class r's; 0 where open classes are."""
-    total = 0.0
+    total, users = 0.0, state.users
     for s in range(len(users)):
-        if classes.priority[s] > classes.priority[r] and visits.demands[s, k] > 0.0:
-            if classes.rates[s] > 0.0:
+        if known.priority[s] > known.priority[r] and known.demands[s, k] > 0.0:
+            if known.rates[s] > 0.0:
                 return 0.0
-            total += users[s] if classes.rates[s] < 0.0 else 0.0
+            total += users[s] if known.rates[s] < 0.0 else 0.0
     return total
 
 
-@kernel()
+@kernel(_nrt=False)
 def away(users: float, there: float, passed: float) -> float:
     """Seconds from leaving a station until a user is back, of so many of whom ``there`` are at it and ``passed`` pass
     it in a second."""
@@ -84,50 +84,41 @@ def drained(users: int, left: float, since: float = np.inf) -> float:
     return float(low * left * chances.sum() / mean)
 
 
-@kernel(error_model="numpy")
-def soon_back(r: int, k: int, queue: Floats, throughput: Floats, visits: Visits, importance: Importance) -> float:
+@kernel(error_model="numpy", _nrt=False)
+def soon_back(r: int, k: int, state: State, known: Known) -> float:
     """Seconds for which transactions of class r are elsewhere before those visits to station k that are not their
     first."""
     away_s = 0.0
-    for j in range(queue.shape[1]):
-        away_s += importance.returns.between[r, k, j] * queue[r, j]
-    returns = visits.demands[r, k] / visits.service[r, k] / visits.in_a_row[r, k] * importance.returns.share[r, k]
-    return away_s / (throughput[r] * returns) if throughput[r] > 0.0 else np.inf
+    for j in range(state.queue.shape[1]):
+        away_s += known.between[r, k, j] * state.queue[r, j]
+    back = known.demands[r, k] / known.service[r, k] / known.in_a_row[r, k] * known.share[r, k]
+    return away_s / (state.throughput[r] * back) if state.throughput[r] > 0.0 else np.inf
 
 
 @kernel(error_model="numpy")
-def drained_for(
-    r: int,
-    k: int,
-    served_s: float,
-    left: float,
-    own_s: float,
-    queue: Floats,
-    throughput: Floats,
-    users: Floats,
-    classes: Classes,
-    visits: Visits,
-    importance: Importance,
-) -> float:
+def drained_for(r: int, k: int, served_s: float, left: float, own_s: float, state: State, known: Known) -> float:
     """:func:`drained` for class r at station k, the mean of its visits: of those that are soon back, by how long they
     were away, and of a transaction's first, which users make after the rest of their cycle.
 
     The station would serve one of the more important after the other in ``served_s``; ``own_s`` is what counts of a
     visit as time since nothing more important was there.
     """
-    many = int(users_above(r, k, users, classes, visits))
-    share, entries = importance.returns.share[r, k], visits.demands[r, k] / visits.service[r, k] / visits.in_a_row[r, k]
+    throughput, share = state.throughput, known.share[r, k]
+    many, entries = (
+        int(users_above(r, k, state, known)),
+        known.demands[r, k] / known.service[r, k] / known.in_a_row[r, k],
+    )
     since, out = np.inf, 0.0
-    if classes.rates[r] < 0.0:
-        since = away(users[r], queue[r, k], throughput[r] * entries)
+    if known.rates[r] < 0.0:
+        since = away(state.users[r], state.queue[r, k], throughput[r] * entries)
     if share > 0.0 and throughput[r] > 0.0:
-        soon = soon_back(r, k, queue, throughput, visits, importance)
+        soon = soon_back(r, k, state, known)
         since = max(since - share * soon, 0.0) / (1.0 - share)
         out = share * drained(many, left, (soon + own_s) / served_s)
     return out + (1.0 - share) * drained(many, left, (since + own_s) / served_s)
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", _nrt=False)
 def _offered(users: int, left: float) -> float:
     """Services that a user's time away is long, such that the part ``left`` of one server is idle.
 
@@ -146,32 +137,24 @@ def _offered(users: int, left: float) -> float:
 
 
 @kernel(error_model="numpy")
-def too_much(
-    r: int,
-    k: int,
-    residence: Floats,
-    throughput: Floats,
-    users: Floats,
-    classes: Classes,
-    visits: Visits,
-    stations: Stations,
-) -> tuple[float, float, float]:
+def too_much(r: int, k: int, state: State, known: Known) -> tuple[float, float, float]:
     """(excess, there, work) of the users who share station k with class r: by how much more they get done than they can
     while they are away between their visits, as a part of it; how many are there, and their work.
 
     A queue of the users alone beside what open and more important classes leave of the station, away for as long as
     now.
     """
-    capacity, levels = stations.capacity[k], stations.levels[k]
-    last, in_turn = capacity[levels - 1], stations.discipline[k] == FCFS or stations.discipline[k] == WEIGHTED
+    users, residence, throughput = state.users, state.residence, state.throughput
+    capacity, levels = known.capacity[k], known.levels[k]
+    last, in_turn = capacity[levels - 1], known.discipline[k] == FCFS or known.discipline[k] == WEIGHTED
     free, work, there, customers = 1.0, 0.0, 0.0, 0.0
     asks, count = np.zeros(len(users)), np.zeros(len(users))
     for s in range(len(users)):
-        before = not in_turn and classes.priority[s] > classes.priority[r]
-        if visits.demands[s, k] <= 0.0 or not (before or in_turn or classes.priority[s] == classes.priority[r]):
+        before = not in_turn and known.priority[s] > known.priority[r]
+        if known.demands[s, k] <= 0.0 or not (before or in_turn or known.priority[s] == known.priority[r]):
             continue
-        done = throughput[s] * visits.demands[s, k]
-        if classes.rates[s] >= 0.0 or before:
+        done = throughput[s] * known.demands[s, k]
+        if known.rates[s] >= 0.0 or before:
             free -= done / last
         elif done > 0.0:
             work += done
@@ -209,7 +192,7 @@ def too_much(
     return work / most / free - 1.0, there, work
 
 
-@kernel()
+@kernel(_nrt=False)
 def _gathered(asks: Floats, users: Floats, n: float) -> float:
     """By how much more often than they do users must come, such that ``n`` of them are there."""
     factor = 0.0
@@ -226,10 +209,8 @@ def _gathered(asks: Floats, users: Floats, n: float) -> float:
     return factor
 
 
-@kernel(error_model="numpy")
-def still_there(
-    k: int, absent: float, behind: float, left: float, throughput: Floats, classes: Classes, visits: Visits
-) -> float:
+@kernel(error_model="numpy", _nrt=False)
+def still_there(k: int, absent: float, behind: float, left: float, state: State, known: Known) -> float:
     """Part of the work of open classes in order ``behind`` a user who leaves station k that the user finds when it is
     back after an exponential time ``absent``; instead of the rest it finds what one does who comes at any time.
 
@@ -237,14 +218,15 @@ def still_there(
     *Introduction to the Theory of Queues*, 1962. Work has gamma distributions; the chance that what was left behind
     has been done by then is taken to depend on its mean as if it were exponential.
     """
+    throughput = state.throughput
     rate, load, square = 0.0, 0.0, 0.0
     for s in range(len(throughput)):
-        if classes.rates[s] > 0.0 and visits.demands[s, k] > 0.0:
-            one = visits.service[s, k] / left
-            comes = throughput[s] * visits.demands[s, k] / visits.service[s, k]
+        if known.rates[s] > 0.0 and known.demands[s, k] > 0.0:
+            one = known.service[s, k] / left
+            comes = throughput[s] * known.demands[s, k] / known.service[s, k]
             rate += comes
             load += comes * one
-            square += comes * one * one * (1.0 + visits.scv[s, k])
+            square += comes * one * one * (1.0 + known.scv[s, k])
     if load >= MOST_LEFT or absent <= 0.0:
         return 1.0
     if load <= 0.0 or absent == np.inf:
@@ -257,9 +239,9 @@ def still_there(
     for _ in range(NEWTON_STEPS):
         value, slope = back - eta, -1.0
         for s in range(len(throughput)):
-            if classes.rates[s] > 0.0 and visits.demands[s, k] > 0.0:
-                scv, busy = max(visits.scv[s, k], LEAST_VARIED), throughput[s] * visits.demands[s, k] / left
-                one = visits.service[s, k] / left
+            if known.rates[s] > 0.0 and known.demands[s, k] > 0.0:
+                scv, busy = max(known.scv[s, k], LEAST_VARIED), throughput[s] * known.demands[s, k] / left
+                one = known.service[s, k] / left
                 longer = 1.0 + eta * scv * one
                 transform = 1.0 / longer if scv == 1.0 else longer ** (-1.0 / scv)
                 value += busy / one * (1.0 - transform)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.network.kernel_cache import kernel
-from model.network.solvers.arrays import DELAY, Classes, Floats, Stations, Visits
+from model.network.solvers.arrays import DELAY, Floats, Known, State
 
 
 class Servers(NamedTuple):
@@ -31,9 +31,9 @@ class Servers(NamedTuple):
 
 
 @kernel()
-def servers_of(stations: Stations, queue: Floats) -> Servers:
+def servers_of(known: Known, queue: Floats) -> Servers:
     """The servers of stations at which ``queue`` (classes, stations) customers are while nobody waits."""
-    capacity, levels = stations.capacity, stations.levels
+    capacity, levels = known.capacity, known.levels
     credits, log_x = np.empty_like(capacity), np.empty(len(levels))
     for k in range(len(levels)):
         last = capacity[k, levels[k] - 1]
@@ -50,7 +50,16 @@ def one_less(servers: Servers) -> Servers:
     return Servers(servers.inverse, servers.credits, sources, servers.slopes, servers.log_x.copy())
 
 
-@kernel()
+class Found(NamedTuple):
+    """What an arrival finds at a station of several servers: ``value`` is the mean of what counts there, ``busy`` the
+    chance that all servers are busy, ``served`` the mean number of customers at servers."""
+
+    value: float
+    busy: float
+    served: float
+
+
+@kernel(_nrt=False)
 def mean_found(
     mean: float,
     by_work: bool,
@@ -61,22 +70,22 @@ def mean_found(
     population: float,
     slope: float,
     log_x: float,
-) -> tuple[float, float, float, float]:
-    """(value, busy, served, log_x): what an arrival finds at a station that works at ``capacity[n - 1]`` with n there.
+) -> tuple[Found, float]:
+    """(found, log_x): what an arrival finds at a station that works at ``capacity[n - 1]`` with n there.
 
-    The last of ``levels`` capacities, of their ``inverse`` and of ``values`` holds beyond. ``value`` is the mean of
-    ``values[n]``, ``busy`` the chance that the last level is reached, ``served`` the mean number of customers at
-    servers. n has the distribution of that station fed by the rest of the network: ``population`` customers at most
-    (infinite below zero), the rest giving x j / (1 + slope (j - 1)) with j customers there. x = exp(log_x) moves one
-    Newton step towards the one with which the ``mean`` of n, or ``by_work`` of the capacity at work, is as given.
+    The last of ``levels`` capacities, of their ``inverse`` and of ``values`` holds beyond; the value found is the mean
+    of ``values[n]``. n has the distribution of that station fed by the rest of the network: ``population`` customers
+    at most (infinite below zero), the rest giving x j / (1 + slope (j - 1)) with j customers there. x = exp(log_x)
+    moves one Newton step towards the one with which the ``mean`` of n, or ``by_work`` of the capacity at work, is as
+    given.
     """
     last = capacity[levels - 1]
     if population >= 0.0 and mean >= population - 1e-9:
         n = int(population)
         full = 1.0 if n >= levels else 0.0
-        return values[min(n, levels - 1)], full, float(min(n, levels)), log_x
+        return Found(values[min(n, levels - 1)], full, float(min(n, levels))), log_x
     if mean < 1e-9:
-        return values[0], 0.0, 0.0, log_x
+        return Found(values[0], 0.0, 0.0), log_x
     rate = np.exp(log_x)
     # Multiplied through by 1 + slope (population - 1), so that x stays of the order of an arrival rate.
     share = rate * (1.0 + slope * (population - 1.0)) / population if population >= 0.0 else rate
@@ -131,28 +140,27 @@ def mean_found(
     log_x = log_x + step
     if population < 0.0:
         log_x = min(log_x, np.log(last * (1.0 - 1e-6)))
-    return value / total, 1.0 - idle / total, levels - short / total, min(max(log_x, -60.0), 60.0)
+    found = Found(value / total, 1.0 - idle / total, levels - short / total)
+    return found, min(max(log_x, -60.0), 60.0)
 
 
-@kernel()
-def feed(
-    populations: Floats, classes: Classes, visits: Visits, stations: Stations, throughput: Floats, servers: Servers
-) -> None:
+@kernel(_nrt=False)
+def feed(state: State, known: Known, servers: Servers) -> None:
     """Sets ``sources`` and ``slopes`` of ``servers`` from populations and throughput."""
-    demands, capacity, levels = visits.demands, stations.capacity, stations.levels
+    throughput, demands, capacity, levels = state.throughput, known.demands, known.capacity, known.levels
     n_classes, n_stations = demands.shape
     for k in range(n_stations):
         servers.sources[k], servers.slopes[k] = 0.0, 0.0
-        if levels[k] <= 1 or stations.discipline[k] == DELAY:
+        if levels[k] <= 1 or known.discipline[k] == DELAY:
             continue
         unlimited, customers, delay, flow = False, 0.0, 0.0, 0.0
         for r in range(n_classes):
             if demands[r, k] > 0.0:
-                if classes.rates[r] >= 0.0:
-                    unlimited = unlimited or classes.rates[r] > 0.0
+                if known.rates[r] >= 0.0:
+                    unlimited = unlimited or known.rates[r] > 0.0
                 else:
-                    customers += populations[r]
-                    delay += throughput[r] * classes.think[r]
+                    customers += state.users[r]
+                    delay += throughput[r] * known.think[r]
                     flow += throughput[r]
         if unlimited or flow == 0.0:
             continue
@@ -165,7 +173,7 @@ def feed(
             for r in range(n_classes):
                 if demands[r, k] > 0.0:
                     mean += throughput[r] * demands[r, j]
-            if stations.discipline[j] == DELAY:
+            if known.discipline[j] == DELAY:
                 delay += mean
             else:
                 part = min(mean / capacity[j, levels[j] - 1], mean)
@@ -176,7 +184,7 @@ def feed(
             servers.slopes[k] = squared / queued / (delay + queued)
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", _nrt=False)
 def found_part(load: float, found: float, queue: float) -> float:
     """Load or rate that an arrival finds: less than there is on average where it is one of few users itself."""
     return load * min(found / queue, 1.0) if queue > 0.0 else load

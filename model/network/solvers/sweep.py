@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from model.network.kernel_cache import kernel
-from model.network.solvers.amva import OUTER_PASSES, capacities
-from model.network.solvers.arrays import DELAY, SHARING, Classes, Floats, Importance, Returns, Stations, Visits
-from model.network.solvers.linearizer import Solution, linearizer
+from model.network.solvers.amva import OUTER_PASSES, known_of
+from model.network.solvers.arrays import DELAY, Floats, Known, State
+from model.network.solvers.linearizer import linearizer
 
 
 class SweepResult(NamedTuple):
@@ -29,41 +29,30 @@ def _points(
     populations: Floats,
     rates: Floats,
     demands: Floats,
-    places: Stations,
-    think: Floats,
+    known: Known,
     passes: int,
     tolerance: float,
     result: SweepResult,
 ) -> None:
-    """Fills ``result``, point after point; ``demands`` (points or 1, classes, stations)."""
+    """Fills ``result``, point after point, and ``known`` with those of the point; ``demands`` (points or 1, classes,
+    stations)."""
     n_classes, n_stations = demands.shape[1:]
     queue, residence = np.empty((n_classes, n_stations)), np.empty((n_classes, n_stations))
-    ones, even = np.ones((n_classes, n_stations)), np.ones(n_classes)
-    never = Returns(np.zeros((n_classes, n_stations)), np.zeros((n_classes, n_stations, n_stations)))
-    importance = Importance(never, ones)
     for p in range(len(populations)):
         d = demands[p if len(demands) > 1 else 0]
-        queue[:] = 0.0
-        residence[:] = 0.0
+        known.rates[:], known.demands[:], known.service[:] = rates[p], d, d
+        queue[:], residence[:] = 0.0, 0.0
         throughput = result.throughput[p]
-        _, result.converged[p] = linearizer(
-            populations[p],
-            Classes(rates[p], think, even, even, even),
-            Visits(d, d, ones, ones, ones, ones),
-            importance,
-            places,
-            passes,
-            tolerance,
-            Solution(queue, residence, throughput),
-        )
+        state = State(populations[p], queue, residence, throughput)
+        _, result.converged[p] = linearizer(state, known, passes, tolerance)
         for r in range(n_classes):
             result.response[p, r] = residence[r].sum()
         for k in range(n_stations):
             busy = 0.0
             for r in range(n_classes):
                 busy += throughput[r] * d[r, k]
-            if places.discipline[k] != DELAY:
-                busy /= places.capacity[k, places.levels[k] - 1]
+            if known.discipline[k] != DELAY:
+                busy /= known.capacity[k, known.levels[k] - 1]
             result.utilisation[p, k] = busy
 
 
@@ -96,14 +85,11 @@ def sweep(
     n = np.ascontiguousarray(np.atleast_2d(np.asarray(populations, dtype=float)))
     d = np.asarray(demands, dtype=float)
     d = np.ascontiguousarray((d[None] if d.ndim == 2 else d).swapaxes(1, 2))
-    m = np.asarray(servers, dtype=np.int64)
     # A copy: the loops would be compiled once more for an array that cannot be written to.
     x = np.full(n.shape, -1.0) if rates is None else np.array(np.broadcast_to(rates, n.shape), float, order="C")
-    z = np.zeros(n.shape[1]) if think_times is None else np.asarray(think_times, dtype=float)
-    capacity, levels = capacities(np.maximum(m, 1), {} if load_dependent is None else load_dependent)
-    places = Stations(np.where(m < 0, DELAY, SHARING), capacity, levels)
+    known = known_of(d[0].T, servers, load_dependent, think=think_times)
     result = SweepResult(
-        np.zeros(n.shape), np.zeros(n.shape), np.zeros((len(n), len(m))), np.zeros(len(n), dtype=np.bool_)
+        np.zeros(n.shape), np.zeros(n.shape), np.zeros((len(n), d.shape[2])), np.zeros(len(n), dtype=np.bool_)
     )
-    _points(n, x, d, places, z, passes, tolerance, result)
+    _points(n, x, d, known, passes, tolerance, result)
     return result

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from model.network.solvers.amva import AmvaResult, amva
-from model.network.solvers.arrays import CODES, DELAY, FCFS, RANKED, SHARING, Floats, Importance, Ints
+from model.network.solvers.arrays import CODES, DELAY, FCFS, RANKED, SHARING, Floats, Ints
 from model.network.solvers.layers.facilities import (
     asynchronous_issue,
     engines_held,
@@ -228,7 +228,9 @@ def _mean_values(net: Reduced, state: LayerState, asked: _Asked, hindered: Float
         slowed=slowed.T,
         hindered=hindered.T,
         in_a_row=in_a_row.T,
-        importance=Importance(net.returns, net.most_above),
+        share=net.returns.share,
+        between=net.returns.between,
+        most_above=net.most_above,
         load_dependent=asked.curves,
     )
 
