@@ -36,6 +36,8 @@ BURSTING_SD = 0.1
 # Work that runs to its end waits as often as it asks for an engine, each time for a part of what others run: prior of
 # the factor, and how far, relatively, those with idle and with full engines are from one for all loads.
 ARRIVAL_SD, LEANING = 3.0, 0.18
+# The same as a logarithm, by which the order is judged.
+ASKING_SD = 1.0
 LEAST_ALONE = 1e-3
 # Part of the intervals whose responses are as if nobody waited.
 UNWAITING = 0.1
@@ -130,11 +132,14 @@ class Seen:
     def strain(self, found: Fit) -> float:
         """Minus twice the logarithm of what a prior costs: how far the factors are from it, and how wide it was."""
         prior, spread = (np.array(one)[1:] for one in self.prior(len(found.mean) > ENGINES))
+        mean, variance = found.mean[1:].copy(), np.diag(found.cov)[1:].copy()
         if self.order.to_its_end:
-            prior[0], spread[0] = self.stay * QUEUED, ARRIVAL_SD
-        posterior = np.maximum(np.diag(found.cov)[1:], (NARROWEST * spread) ** 2)
+            # One factor for all loads, by its logarithm: next to no waits are as unlikely as many times as long.
+            variance[0] /= self.alone**2
+            mean[0], prior[0], spread[0] = math.log(self.alone / (self.stay * QUEUED)), 0.0, ASKING_SD
+        posterior = np.maximum(variance, (NARROWEST * spread) ** 2)
         narrowed = np.log(spread**2 / np.minimum(posterior, spread**2))
-        return float(np.sum(((found.mean[1:] - prior) / spread) ** 2 + narrowed))
+        return float(np.sum(((mean - prior) / spread) ** 2 + narrowed))
 
     def design(self, wait: Array | None = None) -> Array:
         """(n, p) columns of the regression: the rest, the waits, and the ``wait`` for a limit, if any."""
