@@ -60,8 +60,10 @@ def named_limits(
     engines = {c: _on_engines(h, seen[c], fits[c]) for c in seen}
     eased: dict[int, Array] = {}
     found = [_named(h, engines, limit, ()) for limit in sorted(h.waited_s)]
-    reached = sorted((one for one in found if one is not None), key=lambda one: (one.of_inside, one.name))
-    # The time inside an outer limit includes the waits for those held within it.
+    # The time inside an outer limit includes the waits for those held within it, by some of its members.
+    reached = sorted(
+        (one for one in found if one is not None), key=lambda one: (one.of_inside, len(one.members), one.name)
+    )
     inner: list[str] = []
     entries = []
     for one in reached:

@@ -91,7 +91,7 @@ class Times:
         working = np.sum(share * engines * using, axis=0) / 1e3
         own = [np.sum(np.where(offered <= one, used, 0.0), axis=0) for one in offered]
         alone, filling = queues.of_others(engines * np.array(own).reshape(share.shape), offered, self.pool[members])
-        first, queued, filled = (np.zeros(free.shape) for _ in range(3))
+        first, queued, filled, limited = (np.zeros(free.shape) for _ in range(4))
         endless = np.zeros(free.shape, bool)
         for name, wait in waits.items():
             part, full = (engines, filling) if name in FOR_ENGINES else (inside, np.minimum(self.full[name], 1.0))
@@ -101,7 +101,14 @@ class Times:
             queued, filled = queued + np.sum(here, axis=0), filled + np.sum(here * full, axis=0)
             if name in FOR_ENGINES:
                 first = first + np.sum(here * alone, axis=0)
+            else:
+                limited = limited + np.sum(here, axis=0)
         filled = filled / np.maximum(queued, 1e-12)
+        if limited.any():
+            # Those who wait for limits held within this one: more than queue before all else that is as full, where
+            # there are several queues for one name, or few who work beside those who wait.
+            told = queues.queueing((working + first) * coming, filled) / np.maximum(coming, 1e-12)
+            free = free + np.clip(queued - first - told, 0.0, limited)
         places, others = places_and_others
         rate = coming + others / np.maximum(free, 1e-12)
         queue = (working + first) * coming / np.maximum(rate, 1e-12)

@@ -44,6 +44,14 @@ def _waiting(load: Array, servers: Array, blocking: Array) -> Array:
     return np.where(load < servers, servers * blocking / np.maximum(servers - load * (1.0 - blocking), 1e-300), 1.0)
 
 
+def queueing(offered: ArrayLike, filled: ArrayLike) -> Array:
+    """Mean number who wait in M/M/m that takes ``offered`` work and is ``filled`` with it."""
+    load, part = np.asarray(offered, float), np.clip(filled, 0.0, STEADY)
+    # With so many servers more nobody waits.
+    pool = np.minimum(load / np.maximum(part, 1e-12), load + 10.0 * np.sqrt(load) + 10.0)
+    return np.asarray(erlang_c(load, pool) * part / (1.0 - part))
+
+
 def bounded_pool(
     offered: ArrayLike,
     cores: int,

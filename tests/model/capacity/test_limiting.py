@@ -66,3 +66,23 @@ def test_a_lock_that_is_not_held_on_engines_leaves_their_queue_as_it_is():
     free = answered(lock(0.0), 1.0)
     assert free.response == pytest.approx(free.using + free.waiting["cp"])
     assert free.waiting["cp"] == pytest.approx(free.using * (queues.stretch(free.used.sum(), ENGINES) - 1.0))
+
+
+@pytest.mark.parametrize(("copies", "load"), [(4, 0.5), (4, 0.75), (1, 0.75)])
+def test_who_waits_for_a_limit_is_inside_those_that_are_held_around_it(copies, load):
+    """A QR TCB in each of some regions, all within MXT: as many places are taken as transactions are inside."""
+    rate, using = 1e3 * load * copies / LOCKED_MS, np.full((1, 1, 1), LOCKED_MS)
+    used, one, none = rate * using / 1e3, np.ones(1), np.zeros(1)
+    times = Times(
+        [("ms", "members")], *(one.reshape(1, 1, 1) * of for of in (rate, used, used, 64.0)), using.copy(), using, {}
+    )
+    times.waiting["cp"] = np.zeros((1, 1, 1))
+    times.waiting["ziip"] = np.zeros((1, 1, 1))
+    shape = (0,), (1.0,), np.ones((1, 1)), True
+    region = Limit("QR", "limit", *shape, one, none, none, one / copies, float(copies) * one)
+    tasks = Limit("MXT", "limit", *shape, 100.0 * one, none, one, none, one)
+    for limit in (region, tasks):
+        times.hold_back(limit, {0: 0}, times.rate[0], Scenario(times.rate, 64))
+    inside = copies * load / (1.0 - load)
+    assert times.full["MXT"].item() * 100.0 == pytest.approx(inside, rel=0.02)
+    assert times.response.item() == pytest.approx(1e3 * inside / rate, rel=0.02)
