@@ -200,7 +200,10 @@ def _named(h: History, engines: dict[int, Array], limit: str, inner: Sequence[st
     spent = np.nansum(h.response_ms[kept][:, members] * h.ended[kept][:, members], axis=1) / 1e3 - outside
     on_engines = sum(np.nan_to_num(engines[c][kept]) * h.ended[kept, c][:, None] for c in members) / count[:, None]
     used = np.nansum(h.cp_s[kept][:, members], axis=1)[:, None] / h.seconds[kept, None]
-    mixed = h.ended[kept][:, members] @ weights / count
+    if group is None:
+        mixed = h.ended[kept][:, members] @ weights / count
+    else:
+        mixed = group.busy_s[kept] / count * count.sum() / group.busy_s[kept].sum()
     others = np.zeros(len(total)) if group is None else group.others(h.seconds)[kept]
     each_s = np.maximum(spent, 0.0) / count
     times = np.column_stack([total, each_s, on_engines[:, :2], used, on_engines[:, 2:], mixed, others])
@@ -269,11 +272,18 @@ class _Gathered:
             dependence,
         )
 
+    def rows(self, kept: NDArray[np.bool_]) -> _Gathered:
+        """Those chosen."""
+        return _Gathered(self.shared.rows(kept), self.wait[kept], self.precision[kept], self.dependence)
+
 
 def _fitted(
     limit: str, members: Sequence[int], weights: Array, seen: _Gathered, known: Candidates | None
 ) -> Named | None:
     tried = _candidates(seen.shared) if known is None else known
+    if known is not None:
+        # Volumes are no other ones because they were full for some time.
+        seen = seen.rows(np.isfinite(known.wait(seen.shared)).all(axis=0))
     wait = tried.wait(seen.shared) / 1e3
     shows = (wait.max(axis=1) > LEAST_WAIT * seen.wait.max()) | (known is not None)
     usable = np.isfinite(wait).all(axis=1) & shows

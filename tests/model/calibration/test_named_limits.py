@@ -55,13 +55,15 @@ def bundle():
 VOLUMES, IOS, IO_S = 2, 3.0, 0.001
 
 
-def on_volumes(seed: int = 1) -> History:
-    """The two classes, the first of which reads from two volumes that share a queue."""
+def on_volumes(seed: int = 1, fullest: float = 0.0) -> History:
+    """The two classes, the first of which reads from two volumes that share a queue; where it is said how full these
+    are at most, requests take a little longer at lower rates."""
     plain = history(seed=seed)
     rate = plain.ended[:, 0] / plain.seconds
-    wait_s = IOS * queue_for_places(IOS * rate, IO_S, VOLUMES)[0]
+    io_s = fullest * VOLUMES / (IOS * rate.max()) * (rate.max() / rate) ** 0.15 if fullest else IO_S + 0.0 * rate
+    wait_s = IOS * queue_for_places(IOS * rate, io_s, VOLUMES)[0]
     requests = IOS * plain.ended[:, 0]
-    group = Devices(float(VOLUMES), requests, requests * IO_S, wait_s * plain.ended[:, 0])
+    group = Devices(float(VOLUMES), requests, requests * io_s, wait_s * plain.ended[:, 0])
     response = plain.response_ms + 1e3 * np.column_stack([wait_s, 0.0 * wait_s])
     found = replace(plain, response_ms=response, devices={"FAST": group})
     return with_device_waits(found, np.column_stack([requests, 0.0 * requests]))
@@ -79,6 +81,12 @@ def test_a_group_of_volumes_is_a_station_whose_wait_is_in_the_response():
     assert used.utilization_pct == pytest.approx(100.0 * rate * IOS * IO_S / VOLUMES, rel=0.01)
     with pytest.raises(QuestionError, match=r"limit\.FAST.*their number is as recorded"):
         predict(model, "PRDA", {"limit.FAST": 4})
+
+
+def test_volumes_that_were_nearly_full_are_a_station_too():
+    [group] = entry(on_volumes(fullest=0.95))["limits"]
+    assert group["servers"]["centre"] == VOLUMES
+    assert group["factor"]["centre"] == pytest.approx(1.0, abs=0.05)
 
 
 def test_requests_of_one_class_may_take_longer_than_those_of_another():
