@@ -52,6 +52,9 @@ HELD_BACK = 0.09
 BENT = 0.07
 # z/OS dispatches by importance: by how much the criterion of another order of several importances must be better.
 UNUSUAL = 6.0
+# By how much the criterion must be better with a limit that no record names than in another order without it: many
+# places and times are tried, and waits behind pieces of unequal size look like one.
+HIDDEN = 40.0
 # Bursts: by how much the criterion must be better with them; how many classes are tried, for which parts of the time
 # they may come, and steps by which the part is refined; how far, as a logarithm, their length may be from the usual.
 BURSTS, MOST_TRIED, ON, ON_STEPS, LASTING_SD = 40.0, 5, (0.85, 0.65, 0.45), (0.08, 0.04, 0.02), 1.4
@@ -175,7 +178,8 @@ def _explained(h: History, seen: dict[int, Seen], name: str, order: Order, burst
             seen[c], fits[c] = waits[c], found.fits[c]
             limited[c] = found.wait[seen[c].kept]
         free -= set(members)
-    return Explained(seen, fits, named, limits, limited, order, bursts, _score(seen, fits))
+    score = _score(seen, fits) + HIDDEN * len(limits)
+    return Explained(seen, fits, named, limits, limited, order, bursts, score)
 
 
 def _score(seen: Mapping[int, Seen], fits: Mapping[int, Followed]) -> float:
