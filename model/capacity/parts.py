@@ -380,12 +380,11 @@ class State:
         if self.through is None:
             return self
         used, full = self.through, self.through.busy >= self.available
-        asked, shared = self.machine_busy, used.machine_busy
         return replace(
             self,
             usage={name: np.where(full, self.usage[name], one) for name, one in used.usage.items()},
             busy=np.where(full, self.busy, used.busy),
-            machine_busy=None if asked is None or shared is None else np.where(full, asked, shared),
+            machine_busy=used.machine_busy,
             ziip_busy=used.ziip_busy,
             limits={name: np.where(one >= 1.0, one, used.limits[name]) for name, one in self.limits.items()},
         )

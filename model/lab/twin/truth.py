@@ -182,7 +182,7 @@ def _bottleneck(m: Measured, pools: set[str], network: Network, result: Simulati
 def _resource(m: Measured, network: Network, result: SimulationResult, limit: Limit) -> str:
     """What a prediction calls a limit of the network, as records name it; CPs under a cap, or of a full machine, are
     fuller than busy."""
-    if limit.name == m.lpar.cp:
+    if limit.name == m.lpar.cp and network.station(limit.name).lpar is not None:
         full = limit.name in result.overloaded
         less = held_back(network)[limit.name] < 0.999
         if less if full else limit.utilisation > 1.001 * result.stations[limit.name].utilization.value:
