@@ -48,7 +48,7 @@ def with_components(entry: Mapping[str, Any], history: History) -> dict[str, Any
 
 
 def _level(entry: Mapping[str, Any], mix: Mapping[str, float]) -> int:
-    return min(int(stream["importance"]) for stream in entry["streams"] if stream["name"] in mix)
+    return min(int(entry["usage"][name]["level"]) for name in mix)
 
 
 def _workload(

@@ -74,6 +74,9 @@ def entry(history: History) -> dict[str, Any]:
     unknown = _no_streams(classes)
     notes += [unknown[h.classes[c]] for c in classes.bare if h.classes[c] in unknown]
     laws = responses(h, [c for c in streams if c not in impossible], ziip, stay(usage["uncaptured"]), h.system_id)
+    levels = laws.pop("levels")
+    for key, law in usage.items():
+        law["level"] = levels.get(key.removesuffix(":ziip"), 0)
     for name, group in h.devices.items():
         if np.any(group.others_s):
             extra[Limit.beside_key(name)] = group.others(h.seconds).tolist()

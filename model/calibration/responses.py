@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration import discrepancy
-from model.calibration.draws import known, normals
+from model.calibration.draws import DRAWS, known, normals
 from model.calibration.history import History
 from model.calibration.limits import Candidates, limit_entry, shown
 from model.calibration.named_limits import named_limits
@@ -52,6 +52,11 @@ HELD_BACK = 0.09
 BENT = 0.07
 # z/OS dispatches by importance: by how much the criterion of another order of several importances must be better.
 UNUSUAL = 6.0
+# The same where answers are to hold for both: beforehand one in four systems shares its engines.
+DOUBTED = 2.2
+# z/OS does not say which of several classes of one importance it dispatches first: by how much the criterion must be
+# better with an order among them.
+RANKED = 20.0
 # By how much the criterion must be better with a limit that no record names than in another order without it: many
 # places and times are tried, and waits behind pieces of unequal size look like one.
 HIDDEN = 40.0
@@ -63,7 +68,8 @@ LEAST_WAITED = 0.2
 
 
 def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay: float, name: str) -> dict[str, Any]:
-    """``response``, ``limits``, ``priorities``, ``in_line`` and ``to_its_end`` of a bundle's entry.
+    """``response``, ``limits``, ``priorities``, ``in_line`` and ``to_its_end`` of a bundle's entry, and the ``levels``
+    in which its classes get the engines, the first ones lowest.
 
     Transactions are on the engines ``stay`` times as long as they are charged for.
     """
@@ -80,6 +86,11 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay:
 
     views = [_explained(h, seen(order), name, order) for order in orders]
     chosen = min(views, key=lambda one: one.score + unlikely(one.order))
+    ranked = _ranked(h, views[orders.index(Order.IMPORTANCE)].fits)
+    if ranked is not None:
+        found = _explained(ranked, seen_by(ranked, streams, ziip, Order.IMPORTANCE, stay), name, Order.IMPORTANCE)
+        if found.score + RANKED < chosen.score + unlikely(chosen.order):
+            h, chosen = ranked, found
     lack_of_fit = chosen.lack_of_fit()
     # What looks like a limit that no record names, or like work that runs to its end, may be bursts, too; on a shared
     # machine, other LPARs' work.
@@ -90,11 +101,12 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay:
         if better > BURSTS and found.lack_of_fit() <= lack_of_fit:
             chosen, lack_of_fit = found, found.lack_of_fit()
     order = chosen.order
+    response = chosen.entries(h, lack_of_fit, name)
+    other, elsewise = _other_order(chosen, views if several else (), name)
+    if other is not None:
+        response = _mixed(response, other.entries(h, other.lack_of_fit(), name), elsewise)
     return {
-        "response": {
-            h.classes[c]: _entry(h, seen, chosen.fits[c], chosen.limited.get(c), lack_of_fit, name)
-            for c, seen in chosen.seen.items()
-        },
+        "response": response,
         "limits": [
             *chosen.named,
             *(
@@ -102,11 +114,57 @@ def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay:
                 for members, candidates, shares in chosen.limits
             ),
         ],
-        "priorities": known(float(order is Order.IMPORTANCE)),
+        "priorities": {
+            "centre": float(order is Order.IMPORTANCE),
+            "draws": (elsewise != (order is Order.IMPORTANCE)).astype(float).tolist(),
+        },
         "in_line": order is Order.IN_LINE,
         "to_its_end": order.to_its_end,
+        "levels": dict(zip(h.classes, h.importance.tolist(), strict=True)),
         **_bursts(h, chosen.bursts, name),
     }
+
+
+def _other_order(
+    chosen: Explained, views: Sequence[Explained], name: str
+) -> tuple[Explained | None, NDArray[np.bool_]]:
+    """What explains the responses as well, if work is shared where it is held to go by importance or the other way
+    round, and in which draws, (draws,), it does: records of engines with room tell the two apart by next to nothing."""
+    none = np.zeros(DRAWS, bool)
+    either = {one.order: one for one in views if one.order in (Order.IMPORTANCE, Order.SHARED)}
+    if either.get(chosen.order) is not chosen or any(one.limits for one in either.values()):
+        return None, none
+    other = next(one for one in either.values() if one is not chosen)
+    doubt = other.score - chosen.score + (DOUBTED if chosen.order is Order.IMPORTANCE else -DOUBTED)
+    chance = 1.0 / (1.0 + math.exp(min(0.5 * doubt, 100.0)))
+    draws = np.argsort(np.argsort(normals(1, f"{name} order")[:, 0])) < round(chance * DRAWS)
+    return (other, draws) if draws.any() else (None, none)
+
+
+def _mixed(entries: Mapping[str, Any], others: Mapping[str, Any], elsewise: NDArray[np.bool_]) -> dict[str, Any]:
+    """Laws of responses by class with the draws of other ones in some, (draws,)."""
+
+    def drawn(one: Any, other: Any) -> Any:
+        if not isinstance(one, Mapping) or not isinstance(other, Mapping):
+            return one
+        both = (np.broadcast_to(law["draws"] or [law["centre"]], DRAWS) for law in (other, one))
+        return {**one, "draws": np.where(elsewise, *both).tolist()}
+
+    return {
+        name: {key: drawn(value, others.get(name, {}).get(key)) for key, value in law.items()}
+        for name, law in entries.items()
+    }
+
+
+def _ranked(h: History, fits: Mapping[int, Fit]) -> History | None:
+    """The history in which classes of one importance go before each other, first whoever waits least beside the queue
+    that all of them make; None where no importance has several."""
+    waits = {c: float(found.mean[1]) for c, found in fits.items() if h.importance[c] > 0}
+    ranks = np.zeros(len(h.classes), np.int64)
+    for level in {int(h.importance[c]) for c in waits}:
+        alike = sorted((c for c in waits if h.importance[c] == level), key=lambda c: waits[c])
+        ranks[alike] = np.arange(len(alike))
+    return replace(h, importance=len(ranks) * h.importance + ranks) if ranks.any() else None
 
 
 def _in_bursts(h: History, classes: Iterable[int], score: Callable[[Order, InBursts], float]) -> tuple[Order, InBursts]:
@@ -148,6 +206,13 @@ class Explained:
     order: Order
     bursts: InBursts | None
     score: float
+
+    def entries(self, h: History, lack_of_fit: float, name: str) -> dict[str, Any]:
+        """The laws of a bundle, by class."""
+        return {
+            h.classes[c]: _entry(h, seen, self.fits[c], self.limited.get(c), lack_of_fit, name)
+            for c, seen in self.seen.items()
+        }
 
     def lack_of_fit(self) -> float:
         """Relative deviation of waits beyond the recorded, where they plainly grow otherwise than the law."""
