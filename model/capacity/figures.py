@@ -23,6 +23,7 @@ ZIIPS = "zIIPs of the LPAR"
 # Figures for which responses have to be worked out.
 OF_RESPONSES = ("response_ms", "p90_ms", "limit_pct", "users")
 SHARE = "share of the machine by weight or cap"
+SOONER = 1e-9
 # Chance of having no steady state from which a response has no upper limit, and beyond which it has no value.
 MAYBE_FULL, SURELY_FULL = 0.05, 0.9
 
@@ -351,9 +352,12 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
         used[f"machine {ready.machine.name}"] = asked
     names = list(used)
     table = np.array([used[name][:, 0] for name in names])
-    first = np.argmax(table[:, 1:] if table.shape[1] > 1 else table, axis=0)
+    # zIIPs whose work overflows hold nothing back before the CPs are full, too.
+    binding = np.minimum(table, used[CPS][:, 0] - SOONER) if ready.ziip_pool.overflow else table
+    binding = np.where(np.isin(names, list(ziips))[:, None], binding, table)
+    first = np.argmax(binding[:, 1:] if table.shape[1] > 1 else binding, axis=0)
     chances = (np.bincount(first, minlength=len(names)) / len(first)).tolist()
-    ranked = np.argsort(-table[:, 0], kind="stable").tolist()
+    ranked = np.argsort(-binding[:, 0], kind="stable").tolist()
     # Its LPARs may ask for more than a machine has; more than all of it is not used.
     most = np.array([[1.0 if name.startswith("machine ") else np.inf] for name in names])
     groups = [name for name in derived(ready.entry, "groups", lambda: _groups(ready.entry)) if name in state.usage]
