@@ -348,8 +348,9 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
     ziips, state = _ziips(ready, state.used), state.filled
     used = resources(ready, state) | ziips
     asked = machine_asked(ready, state)
-    if asked is not None and ready.machine is not None:
-        used[f"machine {ready.machine.name}"] = asked
+    machine = {name: np.minimum(found, 1.0) for name, found in used.items() if name.startswith("machine ")}
+    if asked is not None:
+        used |= dict.fromkeys(machine, asked)
     names = list(used)
     table = np.array([used[name][:, 0] for name in names])
     # zIIPs whose work overflows hold nothing back before the CPs are full, too.
@@ -358,12 +359,12 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
     first = np.argmax(binding[:, 1:] if table.shape[1] > 1 else binding, axis=0)
     chances = (np.bincount(first, minlength=len(names)) / len(first)).tolist()
     ranked = np.argsort(-binding[:, 0], kind="stable").tolist()
-    # Its LPARs may ask for more than a machine has; more than all of it is not used.
-    most = np.array([[1.0 if name.startswith("machine ") else np.inf] for name in names])
+    # LPARs may ask for more of a machine than they get; what is said is what is used.
+    shown = np.array([(used | machine)[name][:, 0] for name in names])
     groups = [name for name in derived(ready.entry, "groups", lambda: _groups(ready.entry)) if name in state.usage]
     each = 100.0 / state.scenario.engines
     parts_pct = [each * state.usage[name][:, 0] for name in groups]
-    estimates = Estimate.each(np.array([*(100.0 * np.minimum(table, most)), *parts_pct]).T)
+    estimates = Estimate.each(np.array([*(100.0 * shown), *parts_pct]).T)
     stations = [_station(names[i], estimates[i], chances[i]) for i in ranked]
     moved = reconciled(ready, state)
     parts = [

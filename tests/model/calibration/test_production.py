@@ -225,6 +225,7 @@ def test_engines_that_others_seldom_take_fill_before_the_share_of_the_machine():
     assert answer.output("cpu_busy_pct").value < 99.9
     assert answer.bottleneck.resource.startswith("general-purpose CPs")
     assert used["share of the machine by weight or cap"] == pytest.approx(answer.bottleneck.utilization_pct)
+    assert used["machine M1"] == pytest.approx(answer.output("machine_busy_pct").value)
     assert any(f"asks for {answer.bottleneck.utilization_pct:.4g} % of them" in note for note in answer.notes)
 
 
