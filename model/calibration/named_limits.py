@@ -283,7 +283,7 @@ def _fitted(
     tried = _candidates(seen.shared) if known is None else known
     if known is not None:
         # Volumes are no other ones because they were full for some time.
-        seen = seen.rows(np.isfinite(known.wait(seen.shared)).all(axis=0))
+        seen = seen.rows(np.asarray(np.isfinite(known.wait(seen.shared)).all(axis=0)))
     wait = tried.wait(seen.shared) / 1e3
     shows = (wait.max(axis=1) > LEAST_WAIT * seen.wait.max()) | (known is not None)
     usable = np.isfinite(wait).all(axis=1) & shows
