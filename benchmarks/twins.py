@@ -52,6 +52,7 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
             others_s=sum((other.busy_s for i, other in enumerate(seen) if i != number), none),
             management_s=none,
             others=_sharers(network, seen, number),
+            cap_engines=None if isinstance(station.lpar.cap, str) else float(station.lpar.cap),
         )
     sampled = np.random.default_rng(number)
     cores = network.station(m.lpar.ziip).servers if m.lpar.ziip else 0
