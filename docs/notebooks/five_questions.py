@@ -55,10 +55,15 @@ def _(ask, mo):
         SELECT scope, name, date_trunc('month', interval_start_local)::date AS month,
           round(max(four_hour_average_msu), 1) AS highest_msu,
           arg_max(interval_start_local, four_hour_average_msu) AS at
-        FROM marts.fct_msu GROUP BY ALL ORDER BY month, scope, name
+        FROM marts.fct_msu WHERE hours_averaged > 3.95 GROUP BY ALL ORDER BY month, scope, name
         """
     )
-    mo.vstack([mo.md("## 2. What was the highest rolling four-hour average of each month, in MSU?"), four_hours])
+    mo.vstack(
+        [
+            mo.md("## 2. What was the highest whole rolling four-hour average of each month, in MSU?"),
+            four_hours,
+        ]
+    )
     return (four_hours,)
 
 
@@ -67,7 +72,7 @@ def _(ask, mo):
     cost = ask(
         """
         SELECT system_id, class_name, date_trunc('week', interval_start_local)::date AS week,
-          round(sum(transactions_ended) / sum(interval_s), 1) AS tran_per_s,
+          round(sum(transactions_ended) / sum(interval_s), 4) AS tran_per_s,
           round(sum(appl_cp_pct * interval_s) * 1e4 / nullif(sum(transactions_ended), 0), 1) AS cpu_us_per_tran
         FROM marts.fct_transaction_cost WHERE class_kind = 'service_class'
         GROUP BY ALL HAVING sum(transactions_ended) > 0 ORDER BY system_id, class_name, week
