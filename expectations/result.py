@@ -64,12 +64,13 @@ class Finding:
 
     @property
     def first(self) -> str:
-        """What the labels say of the first example, of files their names; empty where there is none."""
+        """Where the first example is: its labels but for messages, of files their names; empty where there is none."""
         if not self.examples:
             return ""
         _, *labels = self.examples[0].items()
         files = ("file", "counted_in")
-        return ", ".join(Path(str(value)).name if name in files else str(value) for name, value in labels if value)
+        places = [(name, str(value)) for name, value in labels if value and name != "message"]
+        return ", ".join(Path(place).name if name in files else place for name, place in places)
 
     @property
     def where(self) -> str:

@@ -198,6 +198,7 @@ def test_a_warning_of_the_build_says_where_and_what_to_do():
 
 def test_a_night_says_of_what_is_not_met_where_it_is_seen_first():
     hole = {"hole_s": 900.0, "system": "PRDB", "interval": "2026-10-31 23:00:00", "file": "/srv/landing/PRDB.1101.smf"}
+    hole["message"] = "said by the file itself"
     examples = (hole, {**hole, "system": "PRDC"})
     found = Finding("r", "No holes", "frame", "warning", False, 9, 2, "Look for a dump.", examples)
     assert found.where == "PRDB, PRDC, such as PRDB, 2026-10-31 23:00:00, PRDB.1101.smf"
