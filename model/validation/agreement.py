@@ -36,8 +36,8 @@ def agreement(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """Largest differences between prediction and simulation at loads that fill the fullest resource to 50, 70, 85 %.
 
     A difference counts beyond the simulation's own 95 % half-width. Responses so long that the simulation is not
-    ``LONG`` of them are not compared, and what such classes use of the engines is added to the half-width of busy. A
-    load is left out where the system's fixed work alone fills more.
+    ``LONG`` of them, or so seldom that it has no half-width, are not compared, and what such classes use of the engines
+    is added to the half-width of busy. A load is left out where the system's fixed work alone fills more.
 
     Returns:
         ``passed``; ``allowed_pct`` of ``busy`` and ``response``; ``worst_pct``, the largest response error beyond the
@@ -83,11 +83,9 @@ def _compared(found: Described, filled: float) -> dict[str, Any]:
     for stream, metric in found.response.items():
         simulated = result.classes[stream].response_s
         predicted = 1e-3 * float(found.state.response_ms[metric, stream][0, 0])
-        if not each_s >= LONG * predicted:
+        if not each_s >= LONG * predicted or not math.isfinite(simulated.value + simulated.half_width):
             not_compared.append(stream)
             busy_width += 100.0 * _engines(found.network, stream) / float(found.state.busy[0, 0])
-            continue
-        if not math.isfinite(simulated.value):
             continue
         error, half = 100.0 * (simulated.value / predicted - 1.0), 100.0 * simulated.half_width / predicted
         if not where or abs(error) - half > abs(worst) - width:

@@ -1,5 +1,8 @@
 """Agreement of answers with the simulator: who agrees, who does not, and what an answer then says."""
 
+import json
+import math
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -7,6 +10,7 @@ import pytest
 from model.calibration.production import entry
 from model.capacity.ask import SOLVER, predict
 from model.capacity.bundle import build
+from model.network.simulator.simulate import simulate
 from model.validation.agreement import agreement
 from tests.model.calibration.test_production import history
 
@@ -56,6 +60,22 @@ def test_responses_too_long_for_the_simulation_are_not_compared(wrong, monkeypat
         assert set(row["not_compared"]) == {"HIGH", "LOW"} and not row["class"]
         # All that the classes use of the engines is in doubt; uncaptured work is not.
         assert 50.0 < row["busy_half_width_pct"] < 100.0
+
+
+def test_a_class_seen_too_seldom_to_have_a_half_width_is_not_compared(monkeypatch):
+    from model.validation import agreement as checked
+
+    def seldom(*about, **options):
+        result = simulate(*about, **options)
+        high = result.classes["HIGH"]
+        high = replace(high, response_s=replace(high.response_s, half_width=math.nan))
+        return replace(result, classes=result.classes | {"HIGH": high})
+
+    monkeypatch.setattr(checked, "simulate", seldom)
+    monkeypatch.setattr(checked, "FILLED", (0.5,))
+    [row] = agreement("PRDA", calibrated())["loads"]
+    assert (row["not_compared"], row["class"]) == (["HIGH"], "LOW")
+    json.dumps(row, allow_nan=False)
 
 
 def test_answers_say_where_the_simulator_has_the_engines_busier():
