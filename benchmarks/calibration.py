@@ -18,7 +18,8 @@ import pandas as pd
 from model.calibration.intervals import histories
 from model.calibration.systems import calibrate
 from model.capacity import ask, bundle
-from model.capacity.queues import held, stretch
+from model.capacity.places import queue_for_places
+from model.capacity.queues import stretch
 from model.validation import validate
 
 SECONDS, ENGINES, CAPTURED = 900.0, 8.0, 0.94
@@ -62,7 +63,7 @@ def _lpar(name: str, days: int, classes: int, seed: int) -> tuple[pd.DataFrame, 
     response = demand_s * stretch(used / SECONDS, ENGINES)[:, None] + random.uniform(0.001, 0.02, classes)
     # Every tenth class queues for a resource of one place.
     latch_s = np.where(np.arange(classes) % 10 == 4, 0.8 / (ended / SECONDS).max(axis=0), 0.0)
-    response = (response + held(ended / SECONDS, latch_s, 1.0)[0]) * random.normal(1.0, 0.02, ended.shape)
+    response = (response + queue_for_places(ended / SECONDS, latch_s, 1.0)[0]) * random.normal(1.0, 0.02, ended.shape)
     keys = np.array([f"{name}-{i}" for i in range(count)])
     busy = pd.DataFrame(
         {
