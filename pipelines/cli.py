@@ -1,13 +1,12 @@
 """The `etalon` command: parses, calls a step, says what came of it. `main` is the entry point."""
 
-import atexit
 import gc
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import click
 import typer
@@ -94,24 +93,14 @@ def common(
             raise
 
 
-_YOUNG = 10_000
-"""Objects that are made before those that are no longer used are looked for; loading a command makes several thousand
-that are all used."""
-
-
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code; a fault is one message, with --debug also where it was."""
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
-    ended: list[int] = []
-    if arguments is None:
-        # Called last: what registers later is called sooner.
-        atexit.register(_leave, ended)
-    gc.set_threshold(_YOUNG)
     take_jemalloc()
     # The lowest that OpenBLAS takes: its threads otherwise spin for some 30 ms each when NumPy is loaded.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     try:
-        code = _run(arguments)
+        code = typer.main.get_command(app).main(args=arguments, prog_name="etalon", standalone_mode=False)
     except click.exceptions.Abort:
         code = Exit.INTERRUPTED
     except KeyboardInterrupt:
@@ -126,29 +115,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if debug:
             raise
         code = _say(*explain(error))
-    ended.append(int(code or 0))
-    sys.exit(ended[0])
-
-
-def _run(arguments: Sequence[str] | None) -> Any:
-    return typer.main.get_command(app).main(args=arguments, prog_name="etalon", standalone_mode=False)
-
-
-# Python keeps the frames of calls in chunks of 16 KiB, and gives a chunk back when the first call in it returns. A loop
-# whose calls reach over the end of one has the system make and clear a chunk each time, thousands of them in a load.
-# One large frame has Python take a chunk with room for more calls than there will be.
-_run.__code__ = _run.__code__.replace(co_stacksize=7_200)
-
-
-def _leave(ended: Sequence[int]) -> None:
-    """Leave with the code of a command that has ended, without taking apart all that it has loaded.
-
-    That takes the interpreter as long as some answers. DuckDB has more to end than what is registered for the end.
-    """
-    if ended and "duckdb" not in sys.modules:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(ended[0])
+    # At its end the interpreter looks for cycles among all that was loaded, for a seventh of a prediction's time.
+    # DuckDB would report what is not looked through as leaks, also where a program that calls this loads it later.
+    if arguments is None and "duckdb" not in sys.modules:
+        gc.freeze()
+    sys.exit(int(code or 0))
 
 
 def _with_remedy(error: click.ClickException) -> click.ClickException:

@@ -1,7 +1,6 @@
 """Commands load what they need: every further package is waited for at every start."""
 
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ from benchmarks import dumps
 from ingest import registry
 from model.calibration.capacity import CapacityModel
 from model.capacity import bundle
-from pipelines import cli
 from pipelines.home import Home
 from tests.model.points import made_points
 
@@ -62,35 +60,3 @@ def test_small_files_are_loaded_and_decoded_without_pandas(tmp_path: Path) -> No
     assert not loaded(tmp_path, ("pandas",), "ingest", dump, report)
     assert not loaded(tmp_path, ("pandas",), "decode", dump)
     assert not loaded(tmp_path, ("pandas",), "decode", report)
-
-
-def test_a_command_leaves_with_its_code_after_what_was_registered_for_the_end() -> None:
-    code = (
-        "import atexit, sys\n"
-        "from pipelines import cli\n"
-        "cli._run = lambda _: (atexit.register(print, 'ended'), 4)[1]\n"
-        "sys.argv = ['etalon']\n"
-        "cli.main()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (4, "ended\n", "")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="counts page faults of a thread")
-def test_calls_take_no_memory_from_the_system_each_time_at_any_depth(monkeypatch: pytest.MonkeyPatch) -> None:
-    def faults_below(depth: int) -> list[int]:
-        before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
-        for _ in range(50):
-            max_of_many()
-        found = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before
-        return [found, *(faults_below(depth - 1) if depth else ())]
-
-    def max_of_many() -> int:
-        return max(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27)
-
-    class Command:
-        def main(self, **_: object) -> list[int]:
-            return faults_below(200)
-
-    monkeypatch.setattr("typer.main.get_command", lambda _: Command())
-    assert max(cli._run(None)) < 50
