@@ -90,7 +90,8 @@ class Turns:
         except Exception as broken:
             replies = [broken] * len(together)
         if len(together) > 1 and isinstance(replies[0], Problem):
-            self._line.extendleft(one._replace(shares=False) for one in reversed(together))
+            again = (one._replace(shares=False) for one in reversed(together) if not one.reply.cancelled())
+            self._line.extendleft(again)
         else:
             for one, reply in zip(together, replies, strict=True):
                 _tell(one, reply)

@@ -138,11 +138,13 @@ class Deadly:
 
     def __init__(self) -> None:
         self.turns: list[bytes] = []
+        self.goes_on = asyncio.Event()
+        self.goes_on.set()
 
     async def ask(self, together):
         self.turns.append(b"".join(one.question for one in together))
-        await asyncio.sleep(0)
-        if b"x" in self.turns[-1]:
+        await self.goes_on.wait()
+        if any(b"x" in one.question for one in together):
             raise Problem(503, "not-evaluated", "this question ended its process")
         return [Evaluated(200, False, 0.0, one.question) for one in together]
 
@@ -171,26 +173,20 @@ def test_a_question_that_ends_a_process_costs_none_of_those_it_shared_a_turn_wit
     assert found == [b"0", 503, b"2"] and turns == [b"0x2", b"0", b"x", b"2"]
 
 
-def test_a_question_nobody_waits_for_any_more_leaves_the_line():
-    class Slow(Deadly):
-        async def ask(self, together):
-            found = await super().ask(together)
-            await answered.wait()
-            return found
-
-    answered = asyncio.Event()
+@pytest.mark.parametrize("kind", ["sweep", "predict"])
+def test_a_question_nobody_waits_for_any_more_is_not_asked(kind):
+    """Neither in its turn, nor again alone where a turn that it shared has ended the process."""
 
     async def asked():
-        by, turns = Slow(), Turns(1)
-        first, given_up, last = (
-            asyncio.create_task(turns.ask(by, Asked("sweep", one))) for one in (b"first", b"given up", b"last")
-        )
+        by, turns = Deadly(), Turns(1)
+        by.goes_on.clear()
+        first, given_up, last = (asyncio.create_task(turns.ask(by, Asked(kind, one))) for one in (b"0", b"x", b"2"))
         while not by.turns:
             await asyncio.sleep(0)
         given_up.cancel()
         await asyncio.gather(given_up, return_exceptions=True)
-        answered.set()
+        by.goes_on.set()
         await asyncio.gather(first, last)
         return by.turns
 
-    assert asyncio.run(asked()) == [b"first", b"last"]
+    assert asyncio.run(asked())[-2:] == [b"0", b"2"]
