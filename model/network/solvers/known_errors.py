@@ -19,6 +19,7 @@ KNOWN_ERRORS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "passive resources": ((0.001, 0.01), (0.002, 0.163)),
     "several resources": ((0.001, 0.015), (0.035, 0.354)),
     "layered resources": ((0.235, math.inf), (0.235, math.inf)),
+    "limits around unlike work": ((0.01, 1.5), (0.01, 1.5)),
     "synchronous requests": ((0.001, 0.026), (0.005, 0.075)),
     "fork-join": ((0.001, 0.041), (0.002, 0.056)),
     "shared machine": ((0.002, 0.13), (0.002, 0.13)),

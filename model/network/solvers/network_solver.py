@@ -47,6 +47,8 @@ HELD_UP = 8
 """By how much more it may be off where less important work holds them up."""
 NEAR_SHARE = 0.7
 """Use of an LPAR, as a part of its share by weight, from which what the others leave it at a time counts."""
+NEARLY_FULL = 0.7
+"""Part in use of a limit from which it counts that those in it are not served alike."""
 ENDLESS_S = 1e8
 """Wait by which a solver says that a resource has no steady state."""
 
@@ -149,7 +151,8 @@ def _in_layers(net: Reduced, work: Reduced, starved: NDArray[np.bool_]) -> Solut
                 f"the analytic solver cannot tell whether {name} of network {net.network.name!r} lets in all who come: "
                 "simulate it"
             )
-    hard = [*_hard(net), *_near_share(net, figures), *_back_at_once(net, figures)] or ["large lattice"]
+    hard = [*_hard(net), *_near_share(net, figures), *_around_unlike(net, figures), *_back_at_once(net, figures)]
+    hard = hard or ["large lattice"]
     if impossible := _impossible(work, figures):
         raise NetworkError(
             f"network {network.name!r} is beyond the analytic solver, which would say that {impossible}; what it would "
@@ -271,6 +274,20 @@ def _near_share(net: Reduced, figures: Figures) -> list[str]:
             used = figures.busy[:, k].sum() + net.occupied[k]
             if lpar.cap != "share" and used > NEAR_SHARE * cec.engines * lpar.weight / total:
                 return ["LPARs near their share"]
+    return []
+
+
+def _around_unlike(net: Reduced, figures: Figures) -> list[str]:
+    """Whether a limit is nearly full of those who are at stations where not all are served alike: how long it is held
+    is known as a mean, not how that varies, nor that some keep others outside who would go before them."""
+    in_order = [
+        s.scheduling == "fcfs" and not alike for s, alike in zip(net.network.stations, net.equal_fcfs, strict=True)
+    ]
+    unlike = np.array([s.scheduling in (*RANKED, "dps") for s in net.network.stations]) | np.array(in_order)
+    for rho, resource in enumerate(net.network.resources):
+        full = figures.held[:, rho].sum() > NEARLY_FULL * resource.capacity * resource.instances
+        if full and np.any(net.inside[:, rho, unlike] > 0):
+            return ["limits around unlike work"]
     return []
 
 

@@ -216,3 +216,14 @@ def test_locks_taken_in_two_orders_are_a_deadlock_by_either_method():
         approximate(region(1, 1, *classes))
     with pytest.raises(NetworkError, match="come to wait for each other, without end"):
         solve(region(1, 1, *classes))
+
+
+@pytest.mark.parametrize(("rate", "is_unsure"), [(0.6, True), (0.1, False)])
+def test_a_limit_nearly_full_of_unlike_work_is_answered_as_unsure_as_it_is(rate: float, is_unsure: bool) -> None:
+    """A lock is held by those who wait for an engine behind rarer, longer work."""
+    held = open_class(rate, visit("cp", 1.0, holding=("lock",)))
+    long = open_class(0.01, visit("cp", 20.0), name="long")
+    lock = Resource(name="lock", capacity=1)
+    answer = approximate(network(Station(name="cp", scheduling="hol"), held, long, resources=(lock,)))
+    assert ("limits around unlike work" in answer.approximated) is is_unsure
+    assert (answer.known_error[1] > 1) is is_unsure
