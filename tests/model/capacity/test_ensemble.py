@@ -181,12 +181,14 @@ def test_other_lpars_leave_what_the_weight_does_not_guard():
     assert np.isinf(crowded.response_ms["response_ms", "online"][0, 0])
 
 
-def test_an_overloaded_lpar_asks_its_machine_for_no_more_engines_than_it_has():
+def test_an_overloaded_lpar_uses_no_more_of_its_machine_than_it_gets():
     system = System({**ENTRY, "on_machine": MACHINE})
     state = system.evaluate(scenario(2500.0, 500.0, others=1.0))
     assert state.busy[0, 0] > ENGINES
     used = {one.resource: one.utilization_pct for one in figures.bottleneck(system, state).stations}
-    assert used[f"machine {system.machine.name}"] == pytest.approx(100 * (ENGINES + 1.0 + 0.1) / 8.0)
+    got = state.available[0, 0]
+    assert got == pytest.approx(ENGINES, rel=0.01)
+    assert used[f"machine {system.machine.name}"] == pytest.approx(100 * (got + 1.0 + 0.1) / 8.0)
 
 
 def test_a_capped_lpar_gets_its_share_and_no_more():
