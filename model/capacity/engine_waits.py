@@ -47,8 +47,9 @@ def moments(system: System, always: Moment) -> list[Moment]:
 
 def _of_responses(system: System, moment: Moment) -> Array:
     """What waits of each response, (5, responses, draws, loads), as :func:`stretches` has it by level."""
-    places, found = stretches(system, moment)
-    return found[:, [places[system.level(one.series)] for one in system.responses]]
+    levels = [system.level(one.series) for one in system.responses]
+    places, found = stretches(system, moment, set(levels))
+    return found[:, [places[level] for level in levels]]
 
 
 def _queued(system: System, moment: Moment, stretched: Array, service: Array) -> Array:
@@ -77,8 +78,9 @@ def _mean_size(
     return np.asarray(sizes / np.maximum(used if work is None else work, 1e-12))
 
 
-def stretches(system: System, moment: Moment) -> tuple[dict[int, int], Array]:
-    """What waits at each priority level, (5, levels, draws, loads), with the place of each level in it.
+def stretches(system: System, moment: Moment, asked: set[int] | None = None) -> tuple[dict[int, int], Array]:
+    """What waits at each priority level, or each that is ``asked``, (5, levels, draws, loads), with the place of each
+    level in it.
 
     Stretch of work behind short pieces, and what long ones add; in draws without priorities one for all, and
     nothing. With it the mean CPU time of what is more important, in ms (not a number without priorities), the work
@@ -108,6 +110,10 @@ def stretches(system: System, moment: Moment) -> tuple[dict[int, int], Array]:
         until = queues.building_up(until, pool, services)
         own = np.diff(until, axis=0, prepend=0.0)
     above = until - own
+    if asked is not None and not asked.issuperset(levels):
+        kept = [i for i, level in enumerate(levels) if level in asked]
+        levels, here = [levels[i] for i in kept], [here[i] for i in kept]
+        own, until, above, pool = (np.broadcast_to(one, own.shape)[kept] for one in (own, until, above, pool))
     places = {level: i for i, level in enumerate(levels)}
     if system.in_line:
         in_line = queues.shortened(queues.stretch_in_line(own, whole, above, busy), left)

@@ -7,6 +7,8 @@ last. Draw 0 is the centre of the posterior: values are its, limits are quantile
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -256,9 +258,21 @@ class System:
     def evaluate(self, scenario: Scenario, *, responses: bool = True) -> State:
         """Usage and busy at a scenario, users sending as often as they get answers, with responses and limits or
         without."""
-        known = scenario if scenario.users is None else settled(self.at_rates, self, scenario)
+        known = scenario if scenario.users is None else settled(self._of_users(scenario).at_rates, self, scenario)
         at_rates = partial(self.at_rates, responses=responses)
         return let_through(at_rates, self, at_rates(known))
+
+    def _of_users(self, scenario: Scenario) -> System:
+        """The system with the responses alone that what users send depends on, without their percentiles."""
+        needed = set(scenario.thinking(self.streams))
+        for limit in self.limits:
+            # What is held on engines, or while others queue, changes the waits of all who share these.
+            held = bool(limit.of_inside.any() or limit.of_engines.any())
+            needed.update(self.streams if held else (self.streams[i] for i in limit.members))
+        found = copy(self)
+        found.responses = tuple(replace(one, p90=None) for one in self.responses if one.stream in needed)
+        found.of_responses = Responses(found.responses, self.draws)
+        return found
 
     # Where a stretch is infinite, a draw in which nothing answers to it gives no number, and is set to infinite below.
     @np.errstate(invalid="ignore", divide="ignore")

@@ -169,14 +169,20 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
         found = number[:, loads] / (alone[:, loads] + waited[:, loads] * np.exp(longer))
         return np.where(lost[:, loads], asked[:, loads], np.maximum(found, least[:, loads]))
 
+    # Where users make the rates that were looked at first, nothing is to be found.
+    full_before = (before[:, :, group.beside] > 1.0).any(axis=(0, 2))
+    unsettled = full_before | _changed(sent, rates_at(np.zeros(lost.shape), everywhere))
     looked_at: list[tuple[Array, Numbers, Array]] = []
 
     def short(longer: Array, loads: Numbers) -> tuple[Array, Array]:
         """By which part the waits at the rates that follow are short of those they follow from, below zero, or beyond
         them; and the room that is left."""
-        now, _, room = times_at(rates_at(longer, loads), loads)
-        part = np.exp(longer - np.sum(share[:, loads] * np.log(now / waited[:, loads]), axis=2, keepdims=True))
-        found = np.where(lost[:, loads], 0.0, 1.0 - part)
+        found, room, some = np.zeros(longer.shape), np.ones(longer.shape), np.flatnonzero(unsettled[loads])
+        if len(some):
+            those = loads[some]
+            now, _, room[:, some] = times_at(rates_at(longer[:, some], those), those)
+            part = longer[:, some] - np.sum(share[:, those] * np.log(now / waited[:, those]), axis=2, keepdims=True)
+            found[:, some] = np.where(lost[:, those], 0.0, 1.0 - np.exp(part))
         looked_at.append((longer, loads, found))
         return found, room
 
