@@ -301,7 +301,11 @@ def max_rate(found: Mapping[str, Any]) -> str:
 
 
 def _asked(found: Mapping[str, Any]) -> str:
-    targets = ", ".join(f"{name} ≤ {figure(value)}" for name, value in found["targets"].items() if value is not None)
+    aims = []
+    for name, value in found["targets"].items():
+        by_class = value.items() if isinstance(value, Mapping) else [("", value)]
+        aims += [f"{name} {of}".rstrip() + f" ≤ {figure(most)}" for of, most in by_class if most is not None]
+    targets = ", ".join(aims)
     return f"{found['system']} at {described(found['at'])}" + (f" with {targets}" if targets else "")
 
 

@@ -140,9 +140,10 @@ class Engines(Part):
 
 
 class SizeStep(Part):
-    """What one number of engines would do, the longest response of any class, and how probably it meets the targets.
+    """What one number of engines would do, the longest response, and how probably it meets the targets.
 
-    The limit is what is nearest to its target, or furthest beyond: a resource, or ``response of CLASS``.
+    The limit is what is nearest to its target, or furthest beyond: a resource, or ``response of CLASS``. The
+    response is that of any class held to a target; of any class, where none is.
     """
 
     engines: int
@@ -166,7 +167,7 @@ class SizeOnMachine(Part):
 class SizeAnswer(Answer):
     """The smallest number of engines, with the table it was read from."""
 
-    targets: dict[str, float | None]
+    targets: dict[str, float | dict[str, float] | None]
     engines: Engines
     bottleneck: Bottleneck
     extrapolated: bool
@@ -186,7 +187,7 @@ class RateLimit(Part):
 class MaxRateAnswer(Answer):
     """The highest rate within the targets, and all limits: what limits first, and what would limit next."""
 
-    targets: dict[str, float | None]
+    targets: dict[str, float | dict[str, float] | None]
     etr_tps: Estimate
     growth_pct: Estimate
     limits: list[RateLimit]
@@ -264,7 +265,7 @@ class ForecastWeek(Estimate):
 class HeadroomAnswer(Answer):
     """Dates with a range at which targets are crossed, the first of them, and the forecast behind it."""
 
-    targets: dict[str, float | None]
+    targets: dict[str, float | dict[str, float] | None]
     first: Crossing | None
     crossings: list[Crossing]
     growth: list[ClassGrowth]

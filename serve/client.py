@@ -29,6 +29,7 @@ from serve.job_types import JobList, SimulationJob
 from serve.schemas import Conditions, MeasuredPoints, Models, ProblemDocument, Systems
 
 At = Mapping[str, float | str]
+MaxResponse = float | Mapping[str, float] | None
 A = TypeVar("A", bound=BaseModel)
 ENDED = ("done", "refused", "failed", "cancelled")
 
@@ -79,7 +80,7 @@ class Client:
         at: At | None = None,
         *,
         max_busy_pct: float | None = None,
-        max_response_ms: float | None = None,
+        max_response_ms: MaxResponse = None,
         machines: Sequence[str] | None = None,
     ) -> answers.SizeAnswer:
         """The smallest number of engines for a load within targets, here and on each of ``machines``."""
@@ -87,14 +88,14 @@ class Client:
         return self._ask("/v1/size", answers.SizeAnswer, system=system, at=at, **wanted)
 
     def max_rate(
-        self, system: str, at: At | None = None, *, max_busy_pct: float = 100.0, max_response_ms: float | None = None
+        self, system: str, at: At | None = None, *, max_busy_pct: float = 100.0, max_response_ms: MaxResponse = None
     ) -> answers.MaxRateAnswer:
         """The highest rate within targets, what limits it, and what would limit next."""
         targets = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
         return self._ask("/v1/max-rate", answers.MaxRateAnswer, system=system, at=at, **targets)
 
     def headroom(
-        self, system: str, at: At | None = None, *, max_busy_pct: float = 90.0, max_response_ms: float | None = None
+        self, system: str, at: At | None = None, *, max_busy_pct: float = 90.0, max_response_ms: MaxResponse = None
     ) -> answers.HeadroomAnswer:
         """The dates at which targets are crossed."""
         targets = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}

@@ -13,6 +13,9 @@ MEDIA_TYPE = "application/problem+json"
 # What pydantic says beside the fault: what kind of thing the field is to Python, and that it looked.
 PYDANTIC = re.compile("^(Input|List|String|Dictionary) (?=should)| after validation")
 
+# The two forms of a response target, which are no fields: a number for every class, and one by class.
+RESPONSE_TARGETS = ("(every class)", "(by class)")
+
 
 class BundleRefused(ValueError):
     """A bundle must not be put in service; the message says what is wrong with it."""
@@ -71,7 +74,7 @@ def _placed(found: Mapping[str, Any]) -> str:
 def _one(item: Mapping[str, Any]) -> dict[str, Any]:
     location: Sequence[Any] = item["loc"]
     reason = str(item["type"])
-    path = [str(part) for part in location if part not in ("body", "query", "path")]
+    path = [str(part) for part in location if part not in ("body", "query", "path", *RESPONSE_TARGETS)]
     if path[:2] == ["at", "point"]:
         return {"field": "at.point", "reason": reason, "message": "should be the name of a measured point"}
     if path[-1:] in (["str"], ["float"]) and reason in ("string_type", "float_type"):

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from serve import answers
+from serve.problems import RESPONSE_TARGETS
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 SystemId = Annotated[
     str, Field(description="identifier of a system, as GET /v1/systems lists them", min_length=1, max_length=200)
 ]
 BusyTarget = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False, description="highest utilization, percent")]
-ResponseTarget = Annotated[float, Field(gt=0, allow_inf_nan=False, description="highest mean response, milliseconds")]
+ResponseMs = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+EVERY_CLASS, BY_CLASS = RESPONSE_TARGETS
+ResponseTarget = Annotated[
+    Annotated[ResponseMs, Tag(EVERY_CLASS)]
+    | Annotated[dict[str, ResponseMs], Field(min_length=1, max_length=200), Tag(BY_CLASS)],
+    Discriminator(lambda given: BY_CLASS if isinstance(given, dict) else EVERY_CLASS),
+    Field(description='highest mean response, milliseconds: 40, of every class, or by class: {"ONLHI": 40}'),
+]
 
 
 Machines = Annotated[

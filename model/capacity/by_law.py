@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.capacity.answer import INTERVAL_PCT
 from model.capacity.conditions.tables import BEYOND
+from model.capacity.held import MaxResponse
 from model.capacity.questions import QuestionError, positive, said
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def max_rate(
     at: Mapping[str, Any] | None = None,
     *,
     max_busy_pct: float = 100.0,
-    max_response_ms: float | None = None,
+    max_response_ms: MaxResponse = None,
 ) -> dict[str, Any]:
     """The rate at which the response of a population of users reaches a target.
 
@@ -42,6 +43,9 @@ def max_rate(
     if max_response_ms is None:
         text = f"max_response_ms: needed, as nothing else of {system} is known to limit its users"
         raise QuestionError("max_response_ms", None, text)
+    if isinstance(max_response_ms, Mapping):
+        text = f"max_response_ms: no classes of {system} are known; give one number, for all of its users"
+        raise QuestionError("max_response_ms", dict(max_response_ms), text)
     target_s = positive("max_response_ms", max_response_ms) / 1000.0
     (_, lo), (count, value), (_, hi) = (_users_within(users, target_s, place) for place in range(3))
     rate = {"value": value, "lo": min(lo, value), "hi": max(hi, value)}

@@ -14,11 +14,11 @@ from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered
 from model.capacity.ensemble import System
 from model.capacity.figures import held_to_no_target, resources
+from model.capacity.held import Held, MaxResponse, held
 from model.capacity.loads import grown, others_grown
 from model.capacity.parts import State
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.starting import MOST_WEEKS
-from model.capacity.targets import checked
 
 Array = NDArray[np.float64]
 WEEKS_A_YEAR = 52.0
@@ -30,7 +30,7 @@ def headroom(
     at: Mapping[str, Any] | None = None,
     *,
     max_busy_pct: float = 90.0,
-    max_response_ms: float | None = None,
+    max_response_ms: MaxResponse = None,
 ) -> dict[str, Any]:
     """The dates at which busy of the LPAR and its machine, each limit and, where asked, response cross their targets.
 
@@ -48,16 +48,16 @@ def headroom(
             "system", system, f"system: {system} has measured points and no history; growth is not known"
         )
     ready = compiled(entry)
-    busy_pct, target_ms = checked(system, ready, max_busy_pct, max_response_ms)
+    within = held(system, ready, max_busy_pct, max_response_ms)
     load = understood(ready, at).as_asked()
     weeks = np.arange(MOST_WEEKS + 1, dtype=float)
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
     others = load.scenario.others * others_grown(ready, weeks)
     # Each is crossed by all that comes, whatever others let through; responses beside these are asked for alone.
-    evaluated = ready.at_rates if target_ms is None else ready.evaluate
+    evaluated = ready.evaluate if within.response_ms else ready.at_rates
     state = evaluated(replace(load.scenario, rates=base * grown(ready, weeks), others=others))
     first = np.datetime64(load.start or profile["start_local"][-1], "D")
-    crossings = _crossings(ready, state, busy_pct, target_ms, first)
+    crossings = _crossings(ready, state, within, first)
     busy = 100.0 * state.busy / state.scenario.engines
     note = "growth goes on as it did in the recorded weeks"
     if not any(one["centre"] for one in entry["growth_per_week"]):
@@ -91,14 +91,13 @@ def headroom(
     )
 
 
-def _crossings(
-    ready: System, state: State, busy_pct: float, target_ms: float | None, first: np.datetime64
-) -> list[dict[str, Any]]:
+def _crossings(ready: System, state: State, within: Held, first: np.datetime64) -> list[dict[str, Any]]:
     """When each resource, and each response where asked, is above its target, the soonest first."""
-    crossings = [_crossing(name, 100.0 * used / busy_pct, first) for name, used in resources(ready, state).items()]
-    if target_ms is not None:
-        for (_, stream), found in sorted(state.response_ms.items()):
-            crossings.append(_crossing(f"response of {stream} above {target_ms:g} ms", found / target_ms, first))
+    used = resources(ready, state).items()
+    crossings = [_crossing(name, 100.0 * part / within.busy_pct, first) for name, part in used]
+    for key, target_ms in sorted(within.response_ms.items()):
+        name = f"response of {key[1]} above {target_ms:g} ms"
+        crossings.append(_crossing(name, state.response_ms[key] / target_ms, first))
     return sorted(crossings, key=lambda row: (row["value"] is None, row["value"] or "", row["lo"] or "9999"))
 
 

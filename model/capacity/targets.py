@@ -17,17 +17,16 @@ from model.capacity.configuration import engine_cost
 from model.capacity.crossing import crossing
 from model.capacity.ensemble import System
 from model.capacity.figures import CPS, bottleneck, held_to_no_target, of_settled, resources
+from model.capacity.held import Held, MaxResponse, held
 from model.capacity.loads import Load
 from model.capacity.parts import Scenario, State
-from model.capacity.questions import MOST_ENGINES, QuestionError, positive, said, system_entry
+from model.capacity.questions import MOST_ENGINES, QuestionError, said, system_entry
 
 Array = NDArray[np.float64]
 # Probabilities at which a number of engines is the lowest that may do, does at even odds, and surely does.
 ODDS = (0.05, 0.5, 0.95)
 # An engine more that brings less than this part towards a target does not bring it there.
 LEAST_HELP = 1e-4
-# A response target that is shorter still counts as this one, of which every response is a number of times.
-LEAST_MS = 1e-300
 
 
 def size(
@@ -36,31 +35,33 @@ def size(
     at: Mapping[str, Any] | None = None,
     *,
     max_busy_pct: float | None = None,
-    max_response_ms: float | None = None,
+    max_response_ms: MaxResponse = None,
     machines: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The smallest number of engines that carries a load within a busy and a response target.
 
     ``engines.value`` meets the targets at even odds, ``lo`` with probability 5 % and ``hi`` with 95 %; null where no
     number up to 256 does. ``table`` has the numbers next to these three, each with its busy, its longest response of
-    any class, and the ``limit``: what is nearest to its target, or furthest beyond. The busy target is that of every
-    resource, as for :func:`max_rate`: engines, machine, share by weight, limits. Without it none must be saturated.
+    any class held to a target (of any, where none is), and the ``limit``: what is nearest to its target, or furthest
+    beyond. The busy target is that of every resource, as for :func:`max_rate`: engines, machine, share by weight,
+    limits. Without it none must be saturated. The response target is that of every class, or one by class.
     ``machines`` has the same of each of the machines named, beside the answer for the one that ``at`` speaks of.
 
     Raises:
-        QuestionError: unknown system or machine, a value out of its domain, or a response target for a system without
-            responses.
+        QuestionError: unknown system, class or machine, a value out of its domain, or a response target for a system
+            without responses.
     """
     targets: dict[str, Any] = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
     elsewhere = [_on_machine(name, at, lambda moved: size(bundle, system, moved, **targets)) for name in machines]
     if at and "engines" in at:
         raise QuestionError("at.engines", at["engines"], "at.engines: the number of engines is what is looked for")
     ready = compiled(system_entry(bundle, system))
-    busy_pct, response_ms = checked(system, ready, 100.0 if max_busy_pct is None else max_busy_pct, max_response_ms)
+    within = held(system, ready, 100.0 if max_busy_pct is None else max_busy_pct, max_response_ms)
     load = understood(ready, at).as_asked()
-    rows = _tried(ready, load.scenario, busy_pct, response_ms)
+    rows = _tried(ready, load.scenario, within)
     lo, value, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in ODDS)
-    likeliest = max(rows, key=lambda row: (row["probability"], row["engines"]))["engines"]
+    best = max(rows, key=lambda row: (row["probability"], row["engines"]))
+    likeliest = best["engines"]
     chosen = ready.evaluate(on_engines(ready, load.scenario, value or likeliest))
     shown = (lo or likeliest, value or likeliest, hi or max(value or 1, likeliest))
     return answered(
@@ -74,29 +75,29 @@ def size(
         extrapolated=extrapolated(ready, chosen),
         notes=[
             *notes_on(ready, load, chosen),
-            *_size_notes(ready, chosen, next(row for row in rows if row["engines"] == likeliest), value, hi, busy_pct),
+            *_size_notes(ready, chosen, best, value, hi, within.busy_pct),
         ],
         table=[row for row in rows if any(-2 <= row["engines"] - engines <= 1 for engines in shown)],
         machines=elsewhere,
     )
 
 
-def _tried(ready: System, scenario: Scenario, busy_pct: float, response_ms: float | None) -> list[dict[str, Any]]:
+def _tried(ready: System, scenario: Scenario, within: Held) -> list[dict[str, Any]]:
     """Numbers of engines, from two below the first that may do to the first that surely does, or to where more of them
     help no more."""
 
     def enough(engines: int) -> float:
         """The probability that the engines themselves are no busier than the target: the more, the less busy."""
         busy = ready.usage(on_engines(ready, scenario, engines)).busy
-        return float(np.mean(100.0 * busy[1:, 0] <= busy_pct * engines))
+        return float(np.mean(100.0 * busy[1:, 0] <= within.busy_pct * engines))
 
     first = bisect_left(range(1, MOST_ENGINES), ODDS[0], key=enough) + 1
     rows: list[dict[str, Any]] = []
     before, best = np.full((2, ready.draws), np.inf), 0.0
     for engines in range(max(first - 2, 1), MOST_ENGINES + 1):
         state = ready.evaluate(on_engines(ready, scenario, engines))
-        fullest, parts = _parts_of_targets(ready, state, busy_pct, response_ms)
-        rows.append(_size_row(ready, state, engines, fullest, parts))
+        fullest, parts = _parts_of_targets(ready, state, within)
+        rows.append(_size_row(ready, state, within, engines, fullest, parts))
         best = max(best, rows[-1]["probability"])
         if best >= ODDS[-1]:
             break
@@ -110,12 +111,11 @@ def _tried(ready: System, scenario: Scenario, busy_pct: float, response_ms: floa
     return rows
 
 
-def _parts_of_targets(ready: System, state: State, busy_pct: float, response_ms: float | None) -> tuple[str, Array]:
-    """The fullest resource by name, and (2, draws) it and the longest response as parts of their targets; 0 without."""
+def _parts_of_targets(ready: System, state: State, within: Held) -> tuple[str, Array]:
+    """The fullest resource by name, and (2, draws) it and the responses as parts of their targets; 0 without."""
     used = {name: found[:, 0] for name, found in resources(ready, state.filled).items()}
-    longest = np.zeros(ready.draws) if response_ms is None else _worst(state)[:, 0] / response_ms
-    fullest = 100.0 * np.max(list(used.values()), axis=0) / busy_pct
-    return max(used, key=lambda name: float(used[name][0])), np.stack([fullest, longest])
+    fullest = 100.0 * np.max(list(used.values()), axis=0) / within.busy_pct
+    return max(used, key=lambda name: float(used[name][0])), np.stack([fullest, within.used(state)[:, 0]])
 
 
 def _size_notes(
@@ -172,10 +172,10 @@ def on_engines(ready: System, scenario: Scenario, engines: int) -> Scenario:
     return changed
 
 
-def _size_row(ready: System, state: State, engines: int, fullest: str, parts: Array) -> dict[str, Any]:
+def _size_row(ready: System, state: State, within: Held, engines: int, fullest: str, parts: Array) -> dict[str, Any]:
     response = None
     if ready.responses:
-        values = of_settled(_worst(state))[:, 0]
+        values = of_settled(within.longest(state))[:, 0]
         response = Estimate.of(values) if np.isfinite(values[0]) else None
     probability = float(np.mean(parts[:, 1:].max(axis=0) <= 1.0))
     return {
@@ -185,7 +185,7 @@ def _size_row(ready: System, state: State, engines: int, fullest: str, parts: Ar
         "probability": probability,
         "meets": probability >= 0.5,
         # A response without end comes from a resource that is full.
-        "limit": f"response of {_slowest(state)}" if parts[0, 0] < parts[1, 0] < np.inf else fullest,
+        "limit": f"response of {within.nearest(state)[1]}" if parts[0, 0] < parts[1, 0] < np.inf else fullest,
     }
 
 
@@ -195,12 +195,12 @@ def max_rate(
     at: Mapping[str, Any] | None = None,
     *,
     max_busy_pct: float = 100.0,
-    max_response_ms: float | None = None,
+    max_response_ms: MaxResponse = None,
 ) -> dict[str, Any]:
     """The highest rate of the mix that keeps within the targets, what limits it, and what would limit next.
 
     Every class grows alike from the load that ``at`` describes. For each draw the factor is found at which the first of
-    LPAR busy, machine, share by weight, limits and, where asked, response reaches its target.
+    LPAR busy, machine, share by weight, limits and, where asked, response of a class reaches its target.
 
     Raises:
         QuestionError: as :func:`predict`.
@@ -209,7 +209,8 @@ def max_rate(
     load = understood(ready, at).as_asked()
     if not np.any(load.scenario.rates > 0.0):
         raise QuestionError("at", dict(at or {}), "at: no transactions are left at this load, to ask for more of them")
-    reached = _reached(ready, load.scenario, *checked(system, ready, max_busy_pct, max_response_ms))
+    within = held(system, ready, max_busy_pct, max_response_ms)
+    reached = _reached(ready, load.scenario, within)
     names, table = list(reached), np.stack(list(reached.values()))
     first = np.argmin(table[:, 1:], axis=0)
     order = np.argsort(table[:, 0])
@@ -220,7 +221,7 @@ def max_rate(
     if rate.value == 0.0:
         # What would fill at some rate says nothing where no rate is within the targets.
         order = order[table[order, 0] == 0.0]
-        exceeded = _without_load(ready, load, max_response_ms) or f"{names[order[0]]} is exceeded without load"
+        exceeded = _without_load(ready, load, within, max_response_ms) or f"{names[order[0]]} is exceeded without load"
         notes.insert(0, f"no rate keeps within the targets: {exceeded}")
     elif fullest in names and fullest != names[order[0]]:
         notes.append(f"{fullest} is the fullest now; as this work grows, {names[order[0]]} reaches its target first")
@@ -247,17 +248,19 @@ def max_rate(
     )
 
 
-def _without_load(ready: System, load: Load, max_response_ms: float | None) -> str:
+def _without_load(ready: System, load: Load, within: Held, max_response_ms: MaxResponse) -> str:
     """What to say of a response that is longer than its target even where nobody waits; empty where none is."""
     alone = ready.evaluate(replace(load.scenario, rates=1e-9 * load.scenario.rates))
-    if max_response_ms is None or not _worst(alone)[0, 0] > max_response_ms:
+    if not within.used(alone)[0, 0] > 1.0:
         return ""
-    waits = f"the response of {_slowest(alone)} is {said(_worst(alone)[0, 0], 4)} ms even where nobody waits"
-    return f"{waits}, and the target is that of every class"
+    key = within.nearest(alone)
+    waits = f"the response of {key[1]} is {said(alone.response_ms[key][0, 0], 4)} ms even where nobody waits"
+    every = ", and the target is that of every class; a target can be that of a class alone"
+    return waits if isinstance(max_response_ms, Mapping) else waits + every
 
 
-def _reached(ready: System, scenario: Scenario, busy_pct: float, target_ms: float | None) -> dict[str, Array]:
-    """(draws,) the factor on all rates at which each resource, and the longest response, reaches its target."""
+def _reached(ready: System, scenario: Scenario, within: Held) -> dict[str, Array]:
+    """(draws,) the factor on all rates at which each resource, and the first response, reaches its target."""
     base = np.broadcast_to(scenario.rates, (ready.draws, 1, len(ready.streams)))
 
     def grown(factors: Array) -> Scenario:
@@ -265,11 +268,11 @@ def _reached(ready: System, scenario: Scenario, busy_pct: float, target_ms: floa
 
     def share_of_target(factors: Array) -> dict[str, Array]:
         """What each resource uses of its target at rates times ``factors``; both (draws, factors)."""
-        # What gets through full limits changes neither what is asked for nor the longest response, which has no end.
+        # What gets through full limits changes neither what is asked for nor a response before a limit is full.
         state = ready.at_rates(grown(factors))
-        used = {name: 100.0 * used / busy_pct for name, used in resources(ready, state).items()}
-        if target_ms is not None:
-            used["response"] = _worst(state) / target_ms
+        used = {name: 100.0 * used / within.busy_pct for name, used in resources(ready, state).items()}
+        if within.response_ms:
+            used["response"] = within.used(state)
         return used
 
     def beyond(factors: Array) -> Array:
@@ -279,31 +282,8 @@ def _reached(ready: System, scenario: Scenario, busy_pct: float, target_ms: floa
 
     names = list(share_of_target(np.ones((ready.draws, 1))))
     factors = crossing(beyond, (ready.draws, len(names)))
-    if target_ms is not None:
-        names[-1] = f"response of {_slowest(ready.evaluate(grown(factors[:, -1:])))} above {target_ms:g} ms"
+    if within.response_ms:
+        # Just beyond its target a response may have no end.
+        key = within.nearest(ready.at_rates(grown(factors[:, -1:] * (1.0 + 1e-6))))
+        names[-1] = f"response of {key[1]} above {within.response_ms[key]:g} ms"
     return dict(zip(names, factors.T, strict=True))
-
-
-def checked(
-    system: str, ready: System, max_busy_pct: float, max_response_ms: float | None
-) -> tuple[float, float | None]:
-    """The targets of a question, in percent and milliseconds.
-
-    Raises:
-        QuestionError: a target out of its domain, or one for responses of a system without any.
-    """
-    if max_response_ms is not None and not ready.responses:
-        text = f"max_response_ms: no response of {system} was measured; use max_busy_pct"
-        raise QuestionError("max_response_ms", max_response_ms, text)
-    response_ms = None if max_response_ms is None else max(positive("max_response_ms", max_response_ms), LEAST_MS)
-    return positive("max_busy_pct", max_busy_pct, 100.0), response_ms
-
-
-def _worst(state: State) -> Array:
-    """The longest mean response of any class, (draws, loads)."""
-    return np.asarray(np.max(list(state.response_ms.values()), axis=0))
-
-
-def _slowest(state: State) -> str:
-    """The class of the longest mean response at the first load."""
-    return max(state.response_ms, key=lambda key: float(state.response_ms[key][0, 0]))[1]

@@ -24,7 +24,14 @@ AT_HELP = (
 )
 At = Annotated[list[str] | None, typer.Option("--at", metavar="KEY=VALUE", help=AT_HELP)]
 SEPARATOR = r"[,;](?=[^,;=]*=)"
-MaxResponse = Annotated[float | None, typer.Option("--max-response-ms", help="Highest mean response.")]
+MaxResponse = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--max-response-ms",
+        metavar="[CLASS=]N",
+        help="Highest mean response, of every class or, as ONLHI=40, of one; repeat for more.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -62,12 +69,12 @@ def size(
     as_json: Json = False,
 ) -> None:
     """Find the fewest engines for a load. Within a busy and/or a response target."""
-    if max_busy_pct is None and max_response_ms is None:
+    if max_busy_pct is None and not max_response_ms:
         raise typer.BadParameter("name a target: --max-busy-pct, --max-response-ms or both")
-    asked = keys(at)
+    asked, response_ms = keys(at), response_target(max_response_ms)
     from model.capacity import ask
 
-    targets = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
+    targets = {"max_busy_pct": max_busy_pct, "max_response_ms": response_ms}
     found = ask.size(_champion(), system, asked, **targets, machines=machine or ())
     _show(found, as_json, answer_text.sizing)
     if found["engines"]["value"] is None:
@@ -82,10 +89,10 @@ def max_rate(
     as_json: Json = False,
 ) -> None:
     """Find the highest rate of the mix. What limits it, and what would limit next."""
-    asked = keys(at)
+    asked, response_ms = keys(at), response_target(max_response_ms)
     from model.capacity import ask
 
-    found = ask.max_rate(_champion(), system, asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
+    found = ask.max_rate(_champion(), system, asked, max_busy_pct=max_busy_pct, max_response_ms=response_ms)
     _show(found, as_json, answer_text.max_rate)
     if not found["etr_tps"]["value"]:
         raise typer.Exit(Exit.OUT_OF_REACH)
@@ -139,10 +146,10 @@ def headroom(
     as_json: Json = False,
 ) -> None:
     """Say until when a system fits. Dates with a range, as its history trends."""
-    asked = keys(at)
+    asked, response_ms = keys(at), response_target(max_response_ms)
     from model.capacity import ask
 
-    found = ask.headroom(_champion(), system, asked, max_busy_pct=max_busy_pct, max_response_ms=max_response_ms)
+    found = ask.headroom(_champion(), system, asked, max_busy_pct=max_busy_pct, max_response_ms=response_ms)
     _show(found, as_json, answer_text.headroom)
 
 
@@ -215,6 +222,25 @@ def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str
                 raise typer.BadParameter(f"{option} {key}: {value!r} is no number") from None
             found[key] = value
     return found
+
+
+def response_target(given: list[str] | None) -> float | dict[str, float] | None:
+    """`["40"]` as the target of every class, `["ONLHI=40", "BATCH=4000"]` as those of classes; None for none."""
+    option, found = "--max-response-ms", dict[str, float]()
+    for name, equals, value in (item.rpartition("=") for item in given or ()):
+        name = name.strip()
+        try:
+            number = float(value)
+        except ValueError:
+            raise typer.BadParameter(f"{option} takes N or CLASS=N, not {name + equals + value!r}") from None
+        if bool(equals) is not bool(name):
+            raise typer.BadParameter(f"{option}: name the class before =, or leave = out for every class")
+        if name in found:
+            raise typer.BadParameter(f"{option} says {name or 'that of every class'} twice")
+        found[name] = number
+    if "" in found and len(found) > 1:
+        raise typer.BadParameter(f"{option}: give one number for every class, or one for each of some")
+    return found.get("", found or None)
 
 
 def span(given: str) -> tuple[str, float, float, int | None]:

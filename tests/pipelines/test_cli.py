@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from pipelines.cli import SUBJECTS, app, explain, main
-from pipelines.commands.answers import keys, span
+from pipelines.commands.answers import keys, response_target, span
 from pipelines.exits import MEANINGS, EtalonError, Exit
 from pipelines.home import Home
 from pipelines.text import figure, table
@@ -158,6 +158,15 @@ def test_questions_are_read_from_pairs():
     for wrong in (["etr_tps=many"], ["rate.A=x"], ["=5"], ["etr_tps="], ["etr_tps=5,x"], ["etr_tps=5", "etr_tps=6"]):
         with pytest.raises(typer.BadParameter):
             keys(wrong)
+
+
+def test_a_response_target_is_read_as_that_of_every_class_or_of_some():
+    assert response_target(None) is None
+    assert response_target(["40"]) == 40.0
+    assert response_target(["ONLHI=40", "BATCH = 4000"]) == {"ONLHI": 40.0, "BATCH": 4000.0}
+    for wrong in (["x"], ["=40"], ["A="], ["A=x"], ["40", "A=5"], ["40", "50"], ["A=5", "A=6"]):
+        with pytest.raises(typer.BadParameter):
+            response_target(wrong)
 
 
 def test_the_range_of_a_sweep_is_read():

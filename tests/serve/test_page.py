@@ -173,6 +173,10 @@ def test_a_load_fits_only_within_all_targets(seen):
     assert seen.text("#verdict").startswith("Fits") and "headroom" in seen.text("#headline")
     seen.go("what-if?system=PRDA&max_response_ms=0.01")
     assert seen.text("#verdict").startswith("Does not fit") and "response" in seen.text("#verdict")
+    seen.go("what-if?system=PRDA&max_response_ms=LOW=0.01")
+    assert "90 % busy and 0.01 ms of LOW" in seen.text("#verdict")
+    seen.go("what-if?system=PRDA&max_response_ms=LO=0.01")
+    assert seen.text("#verdict").startswith("Fullest") and "max_response_ms.LO: no class" in seen.text("#verdict")
 
 
 def test_an_answer_does_not_stay_after_a_refusal(seen):

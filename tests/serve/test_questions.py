@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from model.calibration.capacity import CapacityModel
 from model.capacity import ask
 from model.capacity import bundle as bundles
 from model.capacity.conditions.fitting import fit
@@ -16,7 +17,7 @@ from serve.catalogue import describe
 from serve.questions import PredictQuestion
 from serve.settings import Settings
 from tests.model.capacity.test_questions import HISTORY
-from tests.serve.conftest import Client, version
+from tests.serve.conftest import Client, rows, version
 
 PROBLEM = "application/problem+json"
 RECORDED = {
@@ -103,6 +104,21 @@ def test_a_maximum_rate_names_what_limits(client):
     assert answer["etr_tps"]["value"] == pytest.approx((0.9 * 8 - 0.4) / 1500e-6, rel=0.02)
     assert answer["limits"][0]["resource"] == "general-purpose CPs of the LPAR"
     assert answer["model_version"] == "test/1"
+
+
+def test_a_response_target_is_that_of_every_class_or_of_those_named(tmp_path):
+    fitted = CapacityModel().fit([{**row, "total_shop_response_ms": 8.0 + row["etr_tps"] / 4000} for row in rows()])
+    (tmp_path / "models").mkdir()
+    bundles.write(bundles.build(fitted.systems_, data={}, validation={}), tmp_path / "models" / "champion.json")
+    client = Client(tmp_path)
+    for kind in ("size", "max-rate"):
+        asked = {"system": "shop", "at": {"etr_tps": 3000}}
+        both = [client.ask(f"/v1/{kind}", asked | {"max_response_ms": most}).json() for most in (20, {"shop": 20})]
+        assert [one.pop("targets")["max_response_ms"] for one in both] == [20, {"shop": 20}]
+        assert both[0] == both[1]
+        refused = client.ask(f"/v1/{kind}", asked | {"max_response_ms": {"shpo": 20}})
+        assert refused.status_code == 422 and refused.json()["field"] == "max_response_ms.shpo"
+        assert refused.json()["nearest"] == "shop"
 
 
 def test_a_comparison_has_both_answers_and_the_changes(client):
@@ -219,6 +235,9 @@ def test_a_system_known_by_condition_laws_answers_and_is_listed(home, bundle):
             "metrics",
         ),
         ("/v1/max-rate", {"system": "shop", "max_busy_pct": 101}, 422, "max_busy_pct"),
+        ("/v1/max-rate", {"system": "shop", "max_response_ms": "40"}, 422, "max_response_ms"),
+        ("/v1/max-rate", {"system": "shop", "max_response_ms": {"web": 0}}, 422, "max_response_ms.web"),
+        ("/v1/max-rate", {"system": "shop", "max_response_ms": {}}, 422, "max_response_ms"),
         ("/v1/headroom", {"system": "shop"}, 422, "system"),
         ("/v1/compare", {"system": "shop", "b": {"engines": 0.5}}, 422, "b.engines"),
     ],

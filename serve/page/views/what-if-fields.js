@@ -4,7 +4,7 @@ import { h } from "/static/dom.js";
 
 // What was measured at one load: limits, engines and the curve are of other loads, and are asked without it.
 export const MEASURED = "response_ms.";
-const TARGETS = { max_busy_pct: 90, max_response_ms: "" };
+const TARGETS = { max_busy_pct: 90 };
 
 export const isNumber = (given) => given.trim() !== "" && Number.isFinite(Number(given));
 // What an address gives a field of a number; nothing where that is none.
@@ -109,6 +109,34 @@ function number(key, label, given, group, otherwise = "") {
 }
 
 const target = (key, label, given) => number(key, label, given, "targets", TARGETS[key]);
+
+// A response target as it is written: 40 is that of every class, ONLHI=40, BATCH=4000 those of classes.
+function responseTarget(given) {
+  const takes = (said) => typeof asTarget(said) !== "string";
+  const field = text("max_response_ms", "Response at most, ms", "40, or ONLHI=40", takes(given ?? null) ? given : "");
+  return {
+    ...field,
+    group: "targets",
+    takes,
+    read: () => asTarget(field.read()),
+    written: field.read,
+  };
+}
+
+// As the service takes it; what is not understood as it is, for the service to refuse.
+function asTarget(said) {
+  if (said === null) return null;
+  if (isNumber(said)) return Number(said);
+  const pairs = said.split(",").map((pair) => pair.match(/^\s*(.*\S)\s*=\s*(\S+)\s*$/) ?? []);
+  if (!pairs.every(([, name, value]) => name && isNumber(value))) return said;
+  return Object.fromEntries(pairs.map(([, name, value]) => [name, Number(value)]));
+}
+
+// The targets in a sentence.
+export function aims({ max_busy_pct, max_response_ms: most }) {
+  const responses = typeof most === "object" ? Object.entries(most).map(([name, ms]) => `${ms} ms of ${name}`) : most ? [`${most} ms`] : [];
+  return [`${max_busy_pct} % busy`, ...responses].join(" and ");
+}
 
 export const EFFECTS = "Encryption, releases and other published effects";
 
@@ -225,7 +253,7 @@ function offered(system, given) {
       "They say how much work the transactions of that interval were; nothing else is changed with them.",
     ),
     target("max_busy_pct", "Busy at most, %", given.max_busy_pct),
-    ...(system.has_response ? [target("max_response_ms", "Response at most, ms", given.max_response_ms)] : []),
+    ...(system.has_response ? [responseTarget(given.max_response_ms)] : []),
   ];
 }
 
@@ -245,7 +273,7 @@ export function read(fields) {
     if (!field.key) continue;
     if (field.group === "targets") {
       if (value !== null) targets[field.key] = value;
-      if (value !== null && value !== TARGETS[field.key]) kept[field.key] = value;
+      if (value !== null && value !== TARGETS[field.key]) kept[field.key] = field.written?.() ?? value;
     } else if (value !== null) at[field.key] = kept[field.key] = value;
   }
   return { at, targets: { max_busy_pct: 100, ...targets }, address: kept };

@@ -9,7 +9,7 @@ import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { conditions } from "/static/views/conditions.js";
 import { axes, curveMetrics, curveSection, loadCurve } from "/static/views/load-curve.js";
-import { MEASURED, fieldsOf, misread, questionForm, read } from "/static/views/what-if-fields.js";
+import { MEASURED, aims, fieldsOf, misread, questionForm, read } from "/static/views/what-if-fields.js";
 import { named, unit, withoutNetwork } from "/static/words.js";
 
 export async function whatIf(body, { system: name, params, known }) {
@@ -82,10 +82,9 @@ const rateOf = (answer) => answer.at.etr_tps ?? found(answer, "etr_tps")?.value;
 // How far the mix that is asked goes within the targets, and what stops it there.
 function reach(limit, today_tps, targets) {
   const most = limit.etr_tps.value;
-  const aims = `${targets.max_busy_pct} %${targets.max_response_ms ? ` and ${targets.max_response_ms} ms` : ""}`;
   const first = resourceName(limit.limits[0].resource);
-  if (!most) return `${limit.notes[0].replace(/^no rate/, "No rate")} (asked for: ${aims}).`;
-  return `The mix can go to ${figure(most, 5)}/s (${change(100 * (most / today_tps - 1))} from today) within ${aims}, limited by ${first}.`;
+  if (!most) return `${limit.notes[0].replace(/^no rate/, "No rate")} (asked for: ${aims(targets)}).`;
+  return `The mix can go to ${figure(most, 5)}/s (${change(100 * (most / today_tps - 1))} from today) within ${aims(targets)}, limited by ${first}.`;
 }
 
 function shown(both, limit, curve, sizing, question, metric, against) {
@@ -95,7 +94,9 @@ function shown(both, limit, curve, sizing, question, metric, against) {
     next = head.next;
   const most = limit instanceof Error ? null : limit.etr_tps.value;
   const room_pct = most === null || !rate ? null : 100 * (most / rate - 1);
-  const fits = room_pct === null ? head.utilization_pct <= question.targets.max_busy_pct : room_pct >= 0;
+  // Whether a response target is met is not known where it was refused.
+  const unknown = limit instanceof Error && question.targets.max_response_ms !== undefined;
+  const fits = room_pct === null ? !unknown && head.utilization_pct <= question.targets.max_busy_pct : room_pct >= 0;
   // What the work asks of the engines, as the table below has it; they, or a share of them, may give less.
   const cps = head.stations.find((station) => station.resource === CPS);
   const asks = { ...cps, value: cps.utilization_pct };
@@ -118,7 +119,7 @@ function shown(both, limit, curve, sizing, question, metric, against) {
       h(
         "p",
         { className: fits ? "verdict good" : "verdict bad", id: "verdict" },
-        fits ? "Fits. " : "Does not fit. ",
+        fits ? "Fits. " : unknown ? "" : "Does not fit. ",
         `Fullest: ${resourceName(head.resource)}, at ${figure(head.utilization_pct, 3)} %`,
         next ? `, then ${resourceName(next.resource)} at ${figure(next.utilization_pct, 3)} %. ` : ". ",
         most === null ? (limit.message ?? "") : reach(limit, rateOf(today), question.targets),
@@ -159,7 +160,7 @@ const limits = (limit) =>
 
 function engines(sizing, targets, said) {
   const { value, lo, hi } = sizing.engines;
-  const aim = `${targets.max_busy_pct} % busy${targets.max_response_ms ? ` and ${targets.max_response_ms} ms` : ""}`;
+  const aim = aims(targets);
   const sure = lo === hi ? "with near certainty" : `5 % to 95 % sure: ${lo ?? "–"} to ${hi ?? "more than can be said"}`;
   const answers = sizing.table.some((row) => row.response_ms?.value);
   const kept = (cells) => cells.filter((_, i) => answers || i !== 3);

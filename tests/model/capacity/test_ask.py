@@ -263,6 +263,35 @@ def test_max_rate_says_when_no_rate_meets_a_response_target(bundle):
     assert [limit["resource"] for limit in answer["limits"]] == ["response of shop above 1 ms"]
 
 
+def test_a_response_target_of_a_class_holds_that_class_alone():
+    slow = HISTORY["response"]["batch"] | {"rest_ms": {"centre": 900.0, "draws": []}}
+    entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
+    entry["response"] = HISTORY["response"] | {"batch": slow}
+    for table in ("usage", "response"):
+        entry[table] = {name: {**law, "origin": "measured"} for name, law in entry[table].items()}
+    entry["growth_per_week"] = [{"centre": 0.01, "draws": [0.01] * 40}] * 2
+    asked = {"model_version": "test/1", "systems": {"PRDA": entry}}
+    at = {"engines": 16}
+    assert ask.max_rate(asked, "PRDA", at, max_response_ms=40)["etr_tps"]["value"] == 0
+    assert size(asked, "PRDA", max_response_ms=40)["engines"]["value"] is None
+    found = ask.max_rate(asked, "PRDA", at, max_response_ms={"rweb": 40})
+    assert found["targets"]["max_response_ms"] == {"rweb": 40}
+    assert found["etr_tps"]["value"] > 0
+    assert "response of online above 40 ms" in [limit["resource"] for limit in found["limits"]]
+    found = ask.max_rate(asked, "PRDA", at, max_response_ms={"online": 40, "batch": 1000})
+    assert found["limits"][0]["resource"] == "response of batch above 1000 ms"
+    sized = size(asked, "PRDA", max_response_ms={"online": 40, "batch": 5000})
+    row = next(row for row in sized["table"] if row["engines"] == sized["engines"]["value"])
+    assert row["response_ms"]["value"] > 900
+    crossed = [row["resource"] for row in ask.headroom(asked, "PRDA", max_response_ms={"online": 40})["crossings"]]
+    assert [name for name in crossed if name.startswith("response")] == ["response of online above 40 ms"]
+    refused = {"did you mean online": {"onlin": 40}, "has a target already": {"online": 40, "RWEB": 50}}
+    for said, wrong in {**refused, "above 0": {"online": 0}, "names no class": {}}.items():
+        with pytest.raises(QuestionError, match=said) as raised:
+            ask.max_rate(asked, "PRDA", max_response_ms=wrong)
+        assert raised.value.field.startswith("max_response_ms")
+
+
 def test_no_number_of_engines_is_tried_long_for_a_response_that_none_gives(bundle):
     short, shorter = (size(bundle, "shop", max_response_ms=target)["table"] for target in (1e-3, 5e-324))
     assert shorter == short
