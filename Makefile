@@ -9,8 +9,9 @@ BIN := .venv/bin
 STAMP := .venv/.synced
 PARSED := dbt/target/partial_parse.msgpack
 KERNELS := .venv/lib/etalon/.compiled
+# Tests wait for servers and disks: a process more than there are cores fills that time.
 # Rewriting the tests' assertions is half of collecting them: what pytest made of them is kept.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
