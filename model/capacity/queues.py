@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from model.capacity.fading import STEADY, held_off
+from model.capacity.fading import STEADY, held_off, running
 
 Array = NDArray[np.float64]
 
@@ -219,13 +219,14 @@ def _below(own: Array, servers: int, higher: Array) -> Array:
     load = np.where(steady, higher, 0.0)
     # Numbers inside come first.
     numbers = np.arange(1.0, servers + 1.0).reshape(-1, *[1] * load.ndim)
-    terms = np.cumprod(np.concatenate([np.ones((1, *load.shape)), load / numbers[:-1]]), axis=0)
+    terms = running(np.multiply, np.concatenate([np.ones((1, *load.shape)), load / numbers[:-1]]))
     tail = terms[-1] * load / servers / (1.0 - load / servers)
-    at_most = np.cumsum(terms, axis=0) / (terms.sum(axis=0) + tail)
+    at_most = running(np.add, terms)
+    at_most /= at_most[-1] + tail
     # With n inside they do the sum over j up to n of the chance that j engines at least are left.
-    rates = np.maximum(np.cumsum(at_most[::-1], axis=0), 1e-12)
-    terms = np.cumprod(own / rates, axis=0)
+    rates = np.maximum(running(np.add, at_most[::-1]), 1e-12)
     ratio = np.minimum(own / rates[-1], STEADY)
+    terms = running(np.multiply, np.divide(own, rates, out=rates))
     # From the last rate on the queue is geometric.
     rest = terms[-1] * ratio / (1.0 - ratio)
     total, mean = 1.0 + terms.sum(axis=0), (numbers * terms).sum(axis=0) + rest * servers + rest / (1.0 - ratio)
