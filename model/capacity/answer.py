@@ -31,12 +31,18 @@ class Estimate:
     @classmethod
     def each(cls, draws: Array) -> list[Estimate]:
         """As :meth:`of` for every load; shape (draws, loads)."""
+        return list(map(cls, *cls.limits(draws)))
+
+    @staticmethod
+    def limits(draws: Array) -> list[list[float | None]]:
+        """Values, lower and upper limits of :meth:`each`."""
         drawn = np.array((draws[1:] if len(draws) > 1 else draws).T, order="C")
         drawn.sort(axis=1)
         most, centre = drawn.shape[1] - 1, draws[0]
         low, high = drawn[:, round(0.05 * most)], drawn[:, round(0.95 * most)]
-        limits = zip(centre.tolist(), np.minimum(low, centre).tolist(), np.maximum(high, centre).tolist(), strict=True)
-        return [cls(plain(value), plain(lo), plain(hi)) for value, lo, hi in limits]
+        found = np.stack([centre, np.minimum(low, centre), np.maximum(high, centre)])
+        rows: list[list[float | None]] = found.tolist()
+        return rows if np.isfinite(found).all() else [[plain(one) for one in row] for row in found.tolist()]
 
     def moved(self, by: float) -> Estimate:
         """The estimate with all three figures moved, none below zero."""

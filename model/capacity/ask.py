@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from model.capacity.thinking import at_think_time
 __all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
 
 Array = NDArray[np.float64]
+Evaluated = tuple[Sequence[float], Sequence[Load], State, Callable[[], State]]
 RATES = ("etr_tps", "cpu_busy_pct", "growth_pct")
 # The rates of which are not linear in it.
 BENT = ("cpu_busy_pct",)
@@ -256,18 +258,17 @@ def sweep(
 
 def _evaluated(
     ready: System, at: Mapping[str, Any], key: str, values: Sequence[float], *, responses: bool
-) -> Iterator[tuple[Sequence[float], list[Load], State, Callable[[], State]]]:
-    """Values of the key, their loads, the state at them, and how to get that of the first and last of them with all
-    there is to note; where only rates or places change, all are evaluated at once."""
+) -> Iterator[Evaluated]:
+    """Values of the key, their loads, the state at them, and how to get that of the first and last of all with all
+    there is to note; where only rates or places change, many are evaluated at once."""
     observed = any(str(name).startswith(OBSERVED) for name in at)
     if observed or (key not in RATES and not key.startswith((*RATE_OF_CLASS, PLACES))):
         for number in values:
             load = understood(ready, {**at, key: number})
-            yield [number], [load], *_states(ready, load.scenario, responses)
+            yield from _states(ready, [number], [load], load.scenario, responses)
         return
     if key not in BENT and not key.startswith(PLACES):
-        loads, scenario = _linear(ready, at, key, values)
-        yield values, loads, *_states(ready, scenario, responses)
+        yield from _states(ready, values, *_linear(ready, at, key, values), responses)
         return
     loads = [understood(ready, {**at, key: number}) for number in values]
     each = [load.scenario for load in loads]
@@ -280,21 +281,26 @@ def _evaluated(
         users=np.concatenate(users, axis=1) if users else None,
         limits={name: np.array([[one.limits[name] for one in each]]) for name in each[0].limits},
     )
-    yield values, loads, *_states(ready, scenario, responses)
+    yield from _states(ready, values, loads, scenario, responses)
 
 
-def _states(ready: System, scenario: Scenario, responses: bool) -> tuple[State, Callable[[], State]]:
-    """The state with responses where these are asked for, or where a limit may be full, as what it lets through hangs
-    on them: it is full at the first or the last load if at any. With it, how to get that of these two with responses,
-    which limits have looked at already unless users send otherwise there."""
+def _states(
+    ready: System, values: Sequence[float], loads: Sequence[Load], scenario: Scenario, responses: bool
+) -> Iterator[Evaluated]:
+    """As :func:`_evaluated`, of one scenario: with responses where these are asked for, or where a limit may be full,
+    as what it lets through hangs on them: it is full at the first or the last load if at any. What there is to note of
+    these two, limits have looked at already unless users send otherwise there."""
     asked = ready.at_rates(scenario.as_asked().at_loads([0, -1])) if ready.limits else None
     full = asked is not None and any(np.any(used >= 1.0) for used in asked.limits.values())
-    state = ready.evaluate(scenario, responses=responses or full)
-    if state.response_ms or state.limits:
-        return state, lambda: state
-    if asked is not None and scenario.users is None:
-        return state, lambda: asked
-    return state, lambda: ready.at_rates(state.scenario.at_loads([0, -1]))
+    known = ready.settled(scenario)
+
+    def ends() -> State:
+        return asked if asked is not None and scenario.users is None else ready.at_rates(known.at_loads([0, -1]))
+
+    for some in ready.blocks(len(loads)):
+        state = ready.let_through(known.at_loads(some), responses=responses or full)
+        noted = partial(lambda state: state, state) if state.response_ms or state.limits else ends
+        yield [values[i] for i in some], [loads[i] for i in some], state, noted
 
 
 def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Load], Scenario]:

@@ -60,7 +60,7 @@ def _queued(system: System, moment: Moment, stretched: Array, service: Array) ->
         more = laws.factor * idle + laws.behind * full
         return np.asarray(1e3 * _mean_size(system, moment.scenario, moment.usage) * (level - 1.0) * more)
     crowded = laws.behind + laws.crowded * np.minimum(offered / pool, 1.0)
-    behind = np.where(np.isnan(ahead), service, ahead) * crowded * longer
+    behind = (ahead if system.all_ranked else np.where(np.isnan(ahead), service, ahead)) * crowded * longer
     return np.asarray(service * laws.factor * (level - 1.0) + behind)
 
 

@@ -44,6 +44,8 @@ Array = NDArray[np.float64]
 # Turns at most of the loop between cost and busy, and between zIIP load and what overflows; change of busy, as a part
 # of it, that is the last to be followed. Each turn leaves a hundredth of it, so that the next would change nothing.
 TURNS, SETTLED = 6, 1e-6
+# Values of all draws, loads and classes that are worked out at once: these and what comes of them stay in the cache.
+AT_ONCE = 100_000
 # How much of what a fitted factor of waits for zIIPs differs from the theory's is so on other cores or threads, too:
 # all parts are equally likely. Seed of its draws.
 CARRIED, CARRIED_SD, CARRIED_SEED = 0.5, 12**-0.5, 8
@@ -115,6 +117,7 @@ class System:
         self.responses = tuple(self._response(law) for law in entry["response"].values())
         self.of_responses = Responses(self.responses, self.draws)
         self.limits = tuple(self._limit(limit) for limit in entry.get("limits", ()))
+        self._known_of_users: dict[frozenset[str], System] = {}
         self.bursts = None
         if entry.get("bursts"):
             on, lasting_s = (self._drawn(entry["bursts"][key]) for key in ("on", "lasting_s"))
@@ -258,13 +261,30 @@ class System:
     def evaluate(self, scenario: Scenario, *, responses: bool = True) -> State:
         """Usage and busy at a scenario, users sending as often as they get answers, with responses and limits or
         without."""
-        known = scenario if scenario.users is None else settled(self._of_users(scenario).at_rates, self, scenario)
-        at_rates = partial(self.at_rates, responses=responses)
-        return let_through(at_rates, self, at_rates(known))
+        return self.let_through(self.settled(scenario), responses=responses)
 
-    def _of_users(self, scenario: Scenario) -> System:
-        """The system with the responses alone that what users send depends on, without their percentiles."""
-        needed = set(scenario.thinking(self.streams))
+    def settled(self, scenario: Scenario) -> Scenario:
+        """The scenario at the rates that its users make, if it has any."""
+        if scenario.users is None:
+            return scenario
+        return settled(self._of_users(frozenset(scenario.thinking(self.streams))).at_rates, self, scenario)
+
+    def let_through(self, scenario: Scenario, *, responses: bool = True) -> State:
+        """As :meth:`evaluate`, every class at the rate of the scenario."""
+        at_rates = partial(self.at_rates, responses=responses)
+        return let_through(at_rates, self, at_rates(scenario))
+
+    def blocks(self, loads: int) -> list[NDArray[np.intp]]:
+        """The numbers of so many loads, of as many at once as the processor's cache has room for."""
+        values = loads * self.draws * max(len(self.responses), len(self.laws))
+        return np.array_split(np.arange(loads), max(min(round(values / AT_ONCE), loads), 1))
+
+    def _of_users(self, thinking: frozenset[str]) -> System:
+        """The system with the responses alone that what users of these streams send depends on, without their
+        percentiles."""
+        if thinking in self._known_of_users:
+            return self._known_of_users[thinking]
+        needed = set(thinking)
         for limit in self.limits:
             # What is held on engines, or while others queue, changes the waits of all who share these.
             held = bool(limit.of_inside.any() or limit.of_engines.any())
@@ -272,12 +292,13 @@ class System:
         found = copy(self)
         found.responses = tuple(replace(one, p90=None) for one in self.responses if one.stream in needed)
         found.of_responses = Responses(found.responses, self.draws)
+        self._known_of_users[thinking] = found
         return found
 
     # Where a stretch is infinite, a draw in which nothing answers to it gives no number, and is set to infinite below.
     @np.errstate(invalid="ignore", divide="ignore")
     def at_rates(self, scenario: Scenario, *, responses: bool = True) -> State:
-        """As :meth:`evaluate`, every class at the rate of the scenario."""
+        """As :meth:`let_through`, whatever is full."""
         used = self.usage(scenario)
         usage, busy = used.by_series, used.busy
         ziip_busy, ziip_stretch = self._on_ziips(scenario, used)
@@ -308,10 +329,10 @@ class System:
             return stacked(busy.shape, *values)
 
         def used_by(series: Sequence[str]) -> Array:
-            return sum((usage[name] for name in series), np.zeros(busy.shape))
+            return usage[series[0]] if len(series) == 1 else sum((usage[name] for name in series), np.zeros(busy.shape))
 
-        rate = of_each(self.stream(scenario, one.stream) for one in self.responses)
-        rate = np.maximum(rate, 1e-12)
+        rates = [self.stream(scenario, one.stream) for one in self.responses]
+        rate = np.maximum(np.array(rates).reshape(len(rates), *scenario.rates.shape[:2]), 1e-12)
         used = of_each(used_by(one.series) for one in self.responses)
         service = 1e3 * used / rate
         queued, level, offered, pool = engine_waits.waits(self, Moment(scenario, usage, busy, None), service)
@@ -320,14 +341,15 @@ class System:
             numbers = (self.numbers.get(response.stream) for response in self.responses)
             queued = queued * of_each(one if n is None else scenario.longer[:, :, n] for n in numbers)
         answered = laws.rest_ms * (1.0 + laws.load * (level / laws.measured_stretch - 1.0))
-        ziip, ziip_wait = np.zeros((2, *rate.shape))
-        if laws.on_ziips.any():
-            ziip = 1e3 * of_each(used_by(one.ziip_series) for one in self.responses) / rate
-        if ziip_stretch is not None:
-            factor = laws.ziip_factor
-            if self.ziip_pool.changed(scenario):
-                factor = 1.0 + (factor - 1.0) * self.carried[:, None]
-            ziip_wait = np.where(laws.on_ziips, factor * ziip * (ziip_stretch - 1.0), 0.0)
+        ziip, ziip_wait = np.zeros((2, *used.shape))
+        if some := list(laws.on_ziips):
+            on_ziips = np.array([used_by(self.responses[i].ziip_series) for i in some])
+            ziip[some] = on_ziips = 1e3 * on_ziips / rate[some]
+            if ziip_stretch is not None:
+                factor = laws.ziip_factor[some]
+                if self.ziip_pool.changed(scenario):
+                    factor = 1.0 + (factor - 1.0) * self.carried[:, None]
+                ziip_wait[some] = factor * on_ziips * (ziip_stretch - 1.0)
         total = service + queued + answered + ziip + ziip_wait
         response = np.where(np.isfinite(total), total, np.inf)
         waiting = {"cp": queued, "ziip": ziip_wait, "other": np.maximum(answered, 0.0)}
@@ -339,25 +361,38 @@ class System:
         """Let responses deviate as they were seen to; their 90th percentiles, by metric and class."""
         laws = self.of_responses
         waited = sum((wait for name, wait in times.waiting.items() if name != "other"), np.zeros(times.response.shape))
-        # Waiting beyond the longest that was measured, the more the further out it is; on another number of engines,
-        # where none was measured, at least all of it that is for engines.
-        past, further = np.maximum(waited - laws.longest_wait_ms, 0.0), beyond(waited, laws.longest_wait_ms)
+        times.response *= 1.0 + laws.noise
+        times.response += self._longer(scenario, times, waited)
+        np.maximum(times.response, times.using, out=times.response)
+        known = laws.with_p90
+        if not known:
+            return {}
+        some = slice(None) if len(known) == len(times.keys) else list(known)
+        response, p90, waiting, bend = (
+            one[some] for one in (times.response, laws.p90, laws.p90_waiting, laws.p90_bend)
+        )
+        share = waited[some] / response
+        share[np.isnan(share)] = 0.0
+        share = np.minimum(np.maximum(share, 0.0), 1.0)
+        ratio = p90 * (1.0 - share) + waiting * share
+        bent = response * (ratio - bend * share * (1.0 - share))
+        return {times.keys[i]: values for i, values in zip(known, bent, strict=True)}
+
+    def _longer(self, scenario: Scenario, times: Times, waited: Array) -> Array | float:
+        """By how many ms responses deviate for waiting beyond the longest that was measured, the more the further out
+        it is; on another number of engines, where none was measured, for at least all of it that is for engines."""
+        laws = self.of_responses
         changed = {"cp": scenario.engines != self.engines, "ziip": self.ziip_pool.changed(scenario)}
+        past = np.maximum(waited - laws.longest_wait_ms, 0.0)
+        if not any(changed.values()) and not (past > 0.0).any():
+            return 0.0
+        further = beyond(waited, laws.longest_wait_ms)
         unmeasured = sum((times.waiting[name] for name, other in changed.items() if other), np.zeros(past.shape))
         past, further = (np.maximum(one, unmeasured) for one in (past, further))
         longer = laws.drift * further
         # What waits are shorter by is a part of them, however far out.
         longer = np.where(longer < 0.0, longer / (1.0 - longer / np.maximum(past, 1e-300)), longer)
-        longer = np.where(np.isfinite(longer), longer, 0.0)
-        times.response = np.maximum(times.response * (1.0 + laws.noise) + longer, times.using)
-        known = list(laws.with_p90)
-        if not known:
-            return {}
-        share = np.clip(waited[known] / times.response[known], 0.0, 1.0)
-        share = np.where(np.isnan(share), 0.0, share)
-        ratio = laws.p90[known] * (1.0 - share) + laws.p90_waiting[known] * share
-        bent = times.response[known] * (ratio - laws.p90_bend[known] * share * (1.0 - share))
-        return {times.keys[i]: values for i, values in zip(known, bent, strict=True)}
+        return np.where(np.isfinite(longer), longer, 0.0)
 
     @cached_property
     def levels_of_streams(self) -> tuple[int, ...]:

@@ -39,7 +39,8 @@ class _Worded:
         }
         self._said, self._entry, self._point = "; ".join(self._asked.values()), ready.entry, load.point
         self._shared_by_all = self._of_all() if load.point is None else {}
-        self._silent = not (load.point is not None and not self._asked) and bool(
+        # Whether only class and station are said, whatever is asked.
+        self.silent = not (load.point is not None and not self._asked) and bool(
             not ready.entry["points"] or ready.entry.get("profile")
         )
 
@@ -56,7 +57,7 @@ class _Worded:
         return f"{shared}; {own}" if class_ is None else f"{own}; {shared}"
 
     def _shared(self, metric: str) -> str:
-        if self._silent:
+        if self.silent:
             return ""
         if self._point is None:
             kept = self._shared_by_all[metric]
@@ -118,29 +119,31 @@ def outputs_of_each(
     free = "etr_tps" not in asked and ("cpu_busy_pct" in asked or ready.entry.get("profile"))
     tables = [figure_table(ready, state, spec) if spec["form"] != "total_rate" or free else None for spec in specs]
     known = [table for table in tables if table is not None]
-    every = iter(Estimate.each(np.concatenate(known, axis=1)) if known else ())
+    every = Estimate.limits(np.concatenate(known, axis=1)) if known else []
     states = {"pct": state.used, "us_per_tran": state}
     wanted = {id(states[spec["form"]]): states[spec["form"]] for spec in specs if spec["form"] in states}
     moved_of = {key: reconciled_each(ready, of) for key, of in wanted.items()}
-    worded = [_Worded(ready, load) for load in loads]
+    worded = _Worded(ready, loads[0])
+    each_worded = [] if worded.silent else [_Worded(ready, load) for load in loads]
+    numbers = iter(range(len(known)))
     for spec, table in zip(specs, tables, strict=True):
-        if table is None and spec["form"] == "total_rate":
-            found = [_rate_at_point(ready, load, state.at_load(i)) for i, load in enumerate(loads)]
-        elif table is None:
+        said = [words.condition(spec) for words in each_worded] or [worded.condition(spec)] * len(loads)
+        metric, unit = spec["metric"], spec["unit"]
+        if table is None:
+            if spec["form"] == "total_rate":
+                for i, (row, condition, load) in enumerate(zip(rows, said, loads, strict=True)):
+                    if (one := _rate_at_point(ready, load, state.at_load(i))) is not None:
+                        row.append(Output(metric, condition, one.value, one.lo, one.hi, unit))
             continue
-        else:
-            estimates = [next(every) for _ in loads]
-            each = moved_of[id(states[spec["form"]])] if spec["form"] in states else [{}]
-            if spec.get("series") in each[0]:
-                units = _units(ready, state, spec)
-                estimates = [
-                    one.moved(unit * moved[spec["series"]])
-                    for one, unit, moved in zip(estimates, units, each, strict=True)
-                ]
-            found = list(estimates)
-        for row, words, one in zip(rows, worded, found, strict=True):
-            if one is not None:
-                row.append(Output(spec["metric"], words.condition(spec), one.value, one.lo, one.hi, spec["unit"]))
+        first = next(numbers) * len(loads)
+        found = [of_all[first : first + len(loads)] for of_all in every]
+        each = moved_of[id(states[spec["form"]])] if spec["form"] in states else [{}]
+        if spec.get("series") in each[0]:
+            by = (units * moved[spec["series"]] for units, moved in zip(_units(ready, state, spec), each, strict=True))
+            moved = [Estimate(*one).moved(further) for *one, further in zip(*found, by, strict=True)]
+            found = [[one.value for one in moved], [one.lo for one in moved], [one.hi for one in moved]]
+        for row, condition, value, lo, hi in zip(rows, said, *found, strict=True):
+            row.append(Output(metric, condition, value, lo, hi, unit))
     return rows
 
 

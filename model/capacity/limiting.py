@@ -20,8 +20,9 @@ FOR_ENGINES = ("cp", "ziip")
 
 @dataclass
 class Times:
-    """Of each response, (responses, draws, loads): ``rate`` transactions/s, ``used`` engines, ``offered`` work that
-    shares the ``pool`` of engines with it; in ms the ``response``, ``using`` and ``waiting`` by what is waited for.
+    """Of each response, (responses, draws, loads): ``rate`` transactions/s, of one draw where all have the same,
+    ``used`` engines, ``offered`` work that shares the ``pool`` of engines with it; in ms the ``response``, ``using``
+    and ``waiting`` by what is waited for.
 
     ``keys`` are metric and class of each response, ``members`` who waits for each limit, ``full`` how far each is
     taken, (draws, loads), ``eased`` the part that limits leave of the waits for engines.
@@ -90,7 +91,7 @@ class Times:
         free = np.maximum(held_s + np.sum(share * inside * elsewhere, axis=0) / 1e3, 0.0)
         working = np.sum(share * engines * using, axis=0) / 1e3
         own = [np.sum(np.where(offered <= one, used, 0.0), axis=0) for one in offered]
-        alone, filling = queues.of_others(engines * np.array(own).reshape(share.shape), offered, self.pool[members])
+        alone, filling = queues.of_others(engines * np.array(own).reshape(used.shape), offered, self.pool[members])
         first, queued, filled, limited = (np.zeros(free.shape) for _ in range(4))
         endless = np.zeros(free.shape, bool)
         for name, wait in waits.items():

@@ -259,7 +259,7 @@ class Responses:
         self.drift, self.p90 = drawn("drift"), drawn("p90")
         self.p90_waiting, self.p90_bend = drawn("p90_waiting"), drawn("p90_bend")
         self.measured_stretch, self.longest_wait_ms = each("measured_stretch"), each("longest_wait_ms")
-        self.on_ziips = np.array([bool(one.ziip_series) for one in responses]).reshape(-1, 1, 1)
+        self.on_ziips = tuple(i for i, one in enumerate(responses) if one.ziip_series)
         self.with_p90 = tuple(i for i, one in enumerate(responses) if one.p90 is not None)
 
 
@@ -317,8 +317,10 @@ class Scenario:
 
     def thinking(self, streams: Sequence[str]) -> dict[str, Array]:
         """How long users think, (draws or 1, loads or 1) in s, of the streams that have any."""
-        every = {} if self.think_s is None else dict(zip(streams, np.moveaxis(self.think_s, 2, 0), strict=True))
-        return {stream: think_s for stream, think_s in every.items() if np.any(think_s > 0)}
+        if self.think_s is None:
+            return {}
+        some = np.flatnonzero((self.think_s > 0).any(axis=(0, 1))).tolist()
+        return {streams[i]: self.think_s[:, :, i] for i in some}
 
     def at_loads(self, chosen: Sequence[int] | NDArray[np.intp]) -> Scenario:
         """The scenario at some of its loads; what is the same for all of its loads stays."""

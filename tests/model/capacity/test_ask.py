@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.calibration.capacity import CapacityModel
-from model.capacity import ask
+from model.capacity import ask, ensemble
 from model.capacity import bundle as bundles
 from model.capacity.ask import size
 from model.capacity.questions import QuestionError
@@ -254,6 +254,18 @@ def test_a_sweep_gives_at_each_step_what_predict_gives(bundle, key, values):
             assert output["lo"] == pytest.approx(expected["lo"])
             assert output["hi"] == pytest.approx(expected["hi"])
         assert step["extrapolated"] == single["extrapolated"]
+
+
+def test_a_sweep_in_blocks_is_that_of_all_loads_at_once(bundle, monkeypatch):
+    def swept():
+        found = ask.sweep(bundle, "shop", "etr_tps", [100.0, 3000.0, 5000.0, 7000.0, 9000.0])
+        outputs = [output for step in found["steps"] for output in step["outputs"]]
+        figures = [-1.0 if output[key] is None else output[key] for output in outputs for key in ("value", "lo", "hi")]
+        return found["notes"], figures
+
+    notes, figures = swept()
+    monkeypatch.setattr(ensemble, "AT_ONCE", 1)
+    assert swept() == (notes, pytest.approx(figures, rel=1e-6))
 
 
 def test_max_rate_says_when_no_rate_meets_a_response_target(bundle):

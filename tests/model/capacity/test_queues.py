@@ -264,9 +264,7 @@ def test_users_who_wait_instead_of_sending_more_wait_as_in_a_finite_source(load,
     mean = float(chance @ inside / chance.sum())
 
     def waited(used: float) -> float:
-        return float(
-            queues.shortened(queues.stretch(used, servers), held_off(used, servers, 1 / (used * think)))
-        )
+        return float(queues.shortened(queues.stretch(used, servers), held_off(used, servers, 1 / (used * think))))
 
     low, high = 0.0, float(servers)
     for _ in range(60):
