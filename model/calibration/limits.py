@@ -166,7 +166,7 @@ def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict
     if tried is None or not len(tried.places):
         return None
     explained = {c: fits[c] for c in members}
-    for _ in range(2):
+    for again in (False, True):
         bins = {c: Binned.of(seen[c], shared, explained[c].weight) for c in members}
         effects = {c: tried.effect(bins[c].shared) for c in members}
         # What scatter there is without the limit is in part the limit's own work: it is judged by what it leaves.
@@ -177,12 +177,12 @@ def _limit(h: History, members: Sequence[int], seen: dict[int, Seen], fits: dict
         )
         best = np.array([np.argmin(scores)])
         gain = none - float(scores[best[0]])
-        if not np.isfinite(gain):
+        if not np.isfinite(gain) or (again and gain < LIMIT_GAIN * len(members)):
             return None
         wait, left = (one[0] for one in tried.rows(best).effect(shared))
         explained = {c: followed(seen[c].easing(left), wait[seen[c].kept]) for c in members}
-    plain = gain >= LIMIT_GAIN * len(members) and min(one.mean[-1] for one in explained.values()) >= SHARED
-    if not plain or not _fills_sooner(tried.rows(best), shared):
+    waits = min(one.mean[-1] for one in explained.values()) >= SHARED
+    if not waits or not _fills_sooner(tried.rows(best), shared):
         return None
     likely = np.flatnonzero(scores < scores[best] + 12.0)
     chance = np.exp(-0.5 * (scores[likely] - scores[best]))

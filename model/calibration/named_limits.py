@@ -263,7 +263,7 @@ class _Gathered:
         near = np.convolve(np.pad(wait, 4, mode="edge"), np.ones(9) / 9.0, mode="valid")[index]
         near = np.maximum(near, sampling_s / count)
         standard = (waited / count - wait[index]) * np.sqrt(count / (near * (near + sampling_s)))
-        dependence = day_dependence(standard / max(float(standard.std()), 1e-12), day)
+        dependence, _ = day_dependence(standard / max(float(standard.std()), 1e-12), day)
         weight = count / (near * (near + sampling_s))
         return cls(
             Sharers(*(np.bincount(index, weights=column * count) / many for column in times.T)),

@@ -17,6 +17,8 @@ TURNS = 4
 OUTLYING = 3.0
 # Intervals of a day that count as independent where designs are compared.
 INDEPENDENT_A_DAY = 16
+# Eigenvalues below this part of the largest are none.
+RANK = 1e-15
 
 
 @dataclass(frozen=True)
@@ -69,22 +71,30 @@ def fit(
     least = 1e-9 * float(np.abs(target * root).mean() if n else 1.0) or 1e-9
     if n:
         scale = max(float(np.std(target * root)), least)
+    columns = np.ascontiguousarray(design.T)
     for _ in range(TURNS):
-        weighted = design * (weight * robust / scale**2)[:, None]
-        inverse = np.asarray(np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True), np.float64)
-        mean = inverse @ (weighted.T @ target + precision * centre)
+        weighted = columns * (weight * robust / scale**2)
+        inverse = _inverse(weighted @ design + np.diag(precision))
+        mean = inverse @ (weighted @ target + precision * centre)
         residual = (target - design @ mean) * root
         scale = max(float(np.sqrt(np.sum(robust * residual**2) / max(n - p, 1))), least)
         robust = np.minimum(1.0, OUTLYING * scale / np.maximum(np.abs(residual), 1e-300))
-    dependence = day_dependence(residual / scale, day)
+    dependence, days = day_dependence(residual / scale, day)
     # The prior does not share the data's dependence: widen what the data say, and leave the prior its weight.
     widened = scale**2 * dependence + shared**2 * float(weight.sum())
-    weighted = design * (weight * robust / widened)[:, None]
-    inverse = np.asarray(np.linalg.pinv(design.T @ weighted + np.diag(precision), hermitian=True), np.float64)
-    mean = inverse @ (weighted.T @ target + precision * centre)
-    independent_rows = min(n, INDEPENDENT_A_DAY * max(len(np.unique(day)), 1))
+    weighted = columns * (weight * robust / widened)
+    inverse = _inverse(weighted @ design + np.diag(precision))
+    mean = inverse @ (weighted @ target + precision * centre)
+    independent_rows = min(n, INDEPENDENT_A_DAY * max(days, 1))
     bic = 2.0 * independent_rows * np.log(scale) + p * np.log(max(independent_rows, 2))
     return Fit(mean, inverse, scale, float(bic), dependence)
+
+
+def _inverse(matrix: Array) -> Array:
+    """Pseudoinverse of a symmetric matrix (p, p), as NumPy's, which takes three times as long for a few rows."""
+    values, vectors = np.linalg.eigh(matrix)
+    known = np.abs(values) > RANK * np.max(np.abs(values), initial=0.0)
+    return np.asarray((vectors[:, known] / values[known]) @ vectors[:, known].T)
 
 
 def positive(
@@ -112,10 +122,13 @@ def positive(
     return found
 
 
-def day_dependence(standard: Array, day: NDArray[np.int64]) -> float:
-    """Variance of day means over that of independent residuals, from 1 up; 1 where there are fewer than three days."""
-    days, index, counts = np.unique(day, return_inverse=True, return_counts=True)
+def day_dependence(standard: Array, day: NDArray[np.int64]) -> tuple[float, int]:
+    """Variance of day means over that of independent residuals, from 1 up, 1 where there are fewer than three days; and
+    the number of days."""
+    since = day - day.min(initial=np.iinfo(np.int64).max)
+    counts = np.bincount(since)
+    days = np.flatnonzero(counts)
     if len(days) < 3:
-        return 1.0
-    sums = np.bincount(index, weights=standard)
-    return float(np.clip(np.mean(sums**2 / counts), 1.0, counts.mean()))
+        return 1.0, len(days)
+    sums, counts = np.bincount(since, weights=standard)[days], counts[days]
+    return float(np.clip(np.mean(sums**2 / counts), 1.0, counts.mean())), len(days)

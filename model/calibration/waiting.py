@@ -263,11 +263,29 @@ class _Waits:
         self.lasting_s = loads.lasting_s
         self.busy = self._built_up(loads.busy, self.whole)
         self.together = held_off(self.busy, self.whole, self._fading(self.busy, self.users))
+        self.levels: dict[int, tuple[Array, Array, Array, Array, Array]] = {}
 
     def of(self, c: int, service: Array) -> tuple[Array, Array, Array]:
         """Of a class with a ``service`` of so many ms, (I,), the three columns of :class:`Seen`, (3, I) in ms, and the
         work that shares engines with it and these, (I,)."""
-        h, level = self.h, self.h.importance[c]
+        stretched, behind, crowded, offered, pool = self._of_level(int(self.h.importance[c]))
+        if not self.order.to_its_end:
+            return np.array([service * (stretched - 1.0), behind, crowded]), offered, pool
+        wait = self.pieces * (stretched - 1.0)
+        wait = np.where(np.isfinite(wait), wait, np.nan)
+        idle, full = queues.leaning(offered, pool)
+        return np.array([idle * wait, full * wait, crowded]), offered, pool
+
+    def _of_level(self, level: int) -> tuple[Array, Array, Array, Array, Array]:
+        """What all classes of one importance have alike, (I,) each: the stretch of their service, the last two columns
+        of :class:`Seen`, the work that shares engines with them, and these."""
+        if level not in self.levels:
+            self.levels[level] = self._stretched(level)
+        return self.levels[level]
+
+    def _stretched(self, level: int) -> tuple[Array, Array, Array, Array, Array]:
+        """As :meth:`_of_level`, worked out."""
+        h = self.h
         own = self.used[:, h.importance == level].sum(axis=1) + (self.uncaptured if level == 0 else 0.0)
         above = self.used[:, h.importance < level].sum(axis=1) + (self.uncaptured if level > 0 else 0.0)
         if self.order is Order.IMPORTANCE:
@@ -277,25 +295,15 @@ class _Waits:
             fading = self._fading(own, alike)
             stretched, longer = queues.by_importance(offered - before, pool, before, fading)
             behind = longer * self._mean_size([i for i in self.streams if h.importance[i] < level], before)
-            return (
-                np.array([service * (stretched - 1.0), behind, behind * np.minimum(offered / pool, 1.0)]),
-                offered,
-                pool,
-            )
+            return stretched, behind, behind * np.minimum(offered / pool, 1.0), offered, pool
         if self.order is Order.IN_LINE:
             before = self._built_up(above, self.whole)
             until = self._built_up(own + above, self.whole)
             stretched = queues.stretch_in_line(until - before, self.whole, before, self.busy)
         else:
             stretched = queues.stretch(self.busy, self.whole)
-        stretched = queues.shortened(stretched, self.together)
         none = np.zeros(len(self.busy))
-        if not self.order.to_its_end:
-            return np.array([service * (stretched - 1.0), none, none]), self.busy, self.whole
-        wait = self.pieces * (stretched - 1.0)
-        wait = np.where(np.isfinite(wait), wait, np.nan)
-        idle, full = queues.leaning(self.busy, self.whole)
-        return np.array([idle * wait, full * wait, none]), self.busy, self.whole
+        return queues.shortened(stretched, self.together), none, none, self.busy, self.whole
 
     def _built_up(self, offered: Array, pool: Array) -> Array:
         """The load as whose a queue is that began empty, where the load does not last."""
