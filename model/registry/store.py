@@ -276,7 +276,7 @@ def _log(mlflow: Any, fitted: Calibrated, validation: Validation, bundle: Mappin
         validation.table.to_csv(folder / "error_table.csv", index=False)
         validation.histories.to_csv(folder / "histories.csv", index=False)
         validation.drift.to_csv(folder / "drift.csv", index=False)
-        write_plots(fitted.systems, validation.table, fitted.points, folder / "plots", validation.drift)
+        write_plots(fitted.systems, validation, fitted.points, folder / "plots")
         _write_networks(bundle, folder / "networks")
         mlflow.log_artifacts(scratch)
         mlflow.log_params({"systems": len(fitted.systems), "points": len(fitted.points)})

@@ -1,4 +1,4 @@
-"""Pictures of the validation as SVG: held-out values against predictions, usage against rate, residuals."""
+"""Pictures of the validation as SVG: held-out values and days, usage against rate, residuals."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from matplotlib.figure import Figure
 from model.capacity.answer import Estimate
 from model.capacity.parts import Law
 from model.drawing import drawing, svg
+from model.validation.holdout import Validation
 
 HEIGHT = 5.0
 
 
-def write_plots(
-    systems: Mapping[str, Any], table: pd.DataFrame, points: pd.DataFrame, folder: Path, drift: pd.DataFrame
-) -> list[Path]:
+def write_plots(systems: Mapping[str, Any], validation: Validation, points: pd.DataFrame, folder: Path) -> list[Path]:
     """Write every plot there is data for; equal inputs give equal files.
 
     Args:
         systems: ``CapacityModel.systems_``.
-        table: the error table.
+        validation: errors of points, of histories, and of champions on new days.
         points: the measured points, as ``as_frame`` gives them.
         folder: where to write; made if absent.
-        drift: errors of champions on new days, as :func:`model.validation.drift.challenge` gives them.
     """
+    table = validation.table
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     if len(table):
         written += [_held_out(table, folder / "held_out.svg"), _residuals(table, folder / "residuals.svg")]
-    if len(drift):
-        written.append(_drift(drift, folder / "drift.svg"))
+    if len(validation.histories):
+        written.append(_histories(validation.histories, folder / "histories.svg"))
+    if len(validation.drift):
+        written.append(_drift(validation.drift, folder / "drift.svg"))
     for system, entry in sorted(systems.items()):
         if not entry["points"]:
             continue
@@ -64,6 +65,18 @@ def _residuals(table: pd.DataFrame, path: Path) -> Path:
             part["etr_tps"], part["error_pct"], marker="o", markersize=3, linewidth=0.6, label=f"{system} {metric}"
         )
     axes.axhline(0.0, color="0.6", linewidth=0.8)
+    return _save(figure, path)
+
+
+def _histories(histories: pd.DataFrame, path: Path) -> Path:
+    """Median errors on days and loads left out against those of the best naive way; below the line the model wins."""
+    figure, axes = drawing("median error, %", "median error of the best naive way, %", "Held-out intervals", HEIGHT)
+    for (scheme, metric), part in histories.groupby(["scheme", "metric"]):
+        label = f"{metric} of {scheme}"
+        axes.plot(part["baseline_pct"], part["median_abs_error_pct"], "o", markersize=3, label=label)
+    axes.axline((1.0, 1.0), slope=1.0, color="0.6", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
     return _save(figure, path)
 
 

@@ -1,5 +1,7 @@
 """Leave one rate out: nothing of a held-out point reaches its prediction, and the table says what it compares."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,12 +91,11 @@ def test_summary_and_json_say_the_same_as_the_table():
 
 
 def test_plots_are_written_and_equal_for_equal_input(tmp_path):
-    validation = validate(points())
+    figures = {"median_abs_error_pct": [0.3], "baseline_pct": [4.0]}
+    histories = pd.DataFrame({"scheme": ["later days"], "metric": ["cpu_busy_pct"], **figures})
+    validation = replace(validate(points()), histories=histories)
     systems = CapacityModel().fit(points()).systems_
-    first, second = (
-        write_plots(systems, validation.table, as_frame(points()), tmp_path / name, validation.drift)
-        for name in ("a", "b")
-    )
-    assert [path.name for path in first] == ["held_out.svg", "residuals.svg", "usage-shop.svg"]
+    first, second = (write_plots(systems, validation, as_frame(points()), tmp_path / name) for name in ("a", "b"))
+    assert [path.name for path in first] == ["held_out.svg", "residuals.svg", "histories.svg", "usage-shop.svg"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     assert all(b"<svg" in path.read_bytes() for path in first)
