@@ -14,7 +14,7 @@ from model.capacity import beside, by_law, targets
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import DEFINED_OTHERWISE, defined_otherwise, distance, evidence, extrapolated, notes_on
-from model.capacity.by_condition import by_condition, lawful, parted
+from model.capacity.by_condition import at_point, by_condition, lawful, parted
 from model.capacity.by_law import users_of
 from model.capacity.by_rate import at_rate, beside_network
 from model.capacity.counts import counted
@@ -62,9 +62,10 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     """
     if not lawful(bundle, system):
         return _by_network(bundle, system, at)
-    if (found := counted(bundle, system, at or {})) is not None:
+    at = at_point(bundle, system, at)
+    if (found := counted(bundle, system, at)) is not None:
         return found.said(_at_measured_counts(bundle, system, found.at))
-    if (otherwise := at_think_time(bundle, system, at or {})) is not None:
+    if (otherwise := at_think_time(bundle, system, at)) is not None:
         return otherwise
     try:
         return _at_measured_counts(bundle, system, at)

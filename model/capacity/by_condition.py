@@ -7,7 +7,7 @@ from typing import Any
 
 from model.capacity import adjustments
 from model.capacity.answer import Answer, Bottleneck
-from model.capacity.conditions.names import ENGINES
+from model.capacity.conditions.names import ENGINES, POPULATIONS
 from model.capacity.derived import derived
 from model.capacity.questions import KEYS, NUMBERS, PREFIXES, QuestionError, lawful_systems, not_understood
 
@@ -15,6 +15,47 @@ from model.capacity.questions import KEYS, NUMBERS, PREFIXES, QuestionError, law
 def lawful(bundle: Mapping[str, Any], system: str) -> bool:
     """Whether condition laws say anything of the system."""
     return system in lawful_systems(bundle.get("conditions", {}))
+
+
+def at_point(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A question with the conditions that a measured point was run at in place of its name, where no network has it.
+
+    They are the levels that all its figures have in common.
+
+    Raises:
+        QuestionError: the point was not measured, or another level is asked of one of its conditions.
+    """
+    rest = dict(at or {})
+    networks = [str(point["point"]) for point in bundle["systems"].get(system, {}).get("points", ())]
+    points = _points(bundle["conditions"], system)
+    asked = str(rest.get("point"))
+    if "point" not in rest or asked in networks or not points:
+        return rest
+    if asked not in points:
+        raise QuestionError("at.point", asked, f"point: {asked!r} was not measured", sorted({*networks, *points}))
+    del rest["point"]
+    for key, level in points[asked].items():
+        if str(rest.setdefault(key, level)) != level:
+            raise QuestionError(f"at.{key}", rest[key], f"{key}: point {asked!r} was measured at {level!r}")
+    return rest
+
+
+def _points(conditions: Mapping[str, Any], system: str) -> dict[str, dict[str, str]]:
+    """The points of a system that its conditions tell apart, each with these; a population under one of its names."""
+    found: dict[str, dict[str, str]] = {}
+    people = ""
+    for row in conditions["rows"]:
+        # A point among the conditions is one already.
+        if row["system"] != system or not row.get("point") or "point" in row["condition"]:
+            continue
+        level = dict(row["condition"])
+        for key in [key for key in level if key in POPULATIONS]:
+            people = people or key
+            level[people] = level.pop(key)
+        known = found.setdefault(row["point"], level)
+        found[row["point"]] = {key: value for key, value in known.items() if level.get(key) == value}
+    levels = list(found.values())
+    return {point: level for point, level in found.items() if len(found) == 1 or (level and levels.count(level) == 1)}
 
 
 def parted(

@@ -77,6 +77,7 @@ def read_points(marts: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
             table=row.get("workload") or "",
             se=row.get("value_se") or 0.0,
             mart_metric=row["metric"],
+            point=row["point"],
         )
         for row in named
         if len(conditions[row["system_id"]]) > 1
@@ -115,6 +116,7 @@ def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row
         judged=figure.target and numeric and doubt is None and not suspect,
         mart_metric="" if wanted is None else wanted.metric,
         rounding=0.5 * 10.0 ** int(Decimal(figure.value).as_tuple().exponent),
+        point="" if wanted is None else wanted.point,
     )
 
 

@@ -17,7 +17,7 @@ class Row:
     `table` and `study` say which rows were measured alike: systems of a study that have a table in common are
     siblings. `subject` is what was measured where the condition does not say it. `se` is the standard error, 0 where
     unknown, `rounding` half a unit of its last printed digit. `mart_metric` is the name that the marts have for the
-    metric, empty where they do not have it.
+    metric, empty where they do not have it; `point` is the measured point that it is of, if its runs name one.
     """
 
     system: str
@@ -32,6 +32,7 @@ class Row:
     judged: bool = True
     mart_metric: str = ""
     rounding: float = 0.0
+    point: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,24 @@ def test_a_point_whose_rate_alone_was_measured_is_answered_by_the_network_at_thi
         predict(with_laws, "shop", {"point": "8"})
 
 
+def test_a_point_that_no_network_has_stands_for_the_conditions_it_was_measured_at(bundle):
+    rows = [
+        Row("link", metric, {"buffer_kb": kb, "mode": "wide", "part": metric}, 9.0, "s", "links", point=f"{kb}K")
+        for kb in ("4", "8")
+        for metric in ("send_s", "receive_s")
+    ]
+    made = {**bundle, "conditions": fit([*rows, Row("link", "send_s", {"mode": "wide"}, 9.0, "s", "links")], {})}
+    asked, told = (predict(made, "link", at) for at in ({"point": "8K"}, {"buffer_kb": "8", "mode": "wide"}))
+    assert asked["outputs"] == told["outputs"]
+    assert {output["metric"] for output in asked["outputs"]} == {"send_s", "receive_s"}
+    for at, refusal in (
+        ({"point": "9K"}, "'9K' was not measured; .*4K, 8K"),
+        ({"point": "8K", "buffer_kb": 4}, "at '8'"),
+    ):
+        with pytest.raises(QuestionError, match=refusal):
+            predict(made, "link", at)
+
+
 @pytest.mark.parametrize("rate", [-3.0, 0.0, float("nan"), float("inf")])
 def test_a_rate_that_cannot_be_is_refused_whatever_the_laws_know(with_laws, rate):
     rows = [Row("shop", "etr_tps", {}, 6000.0, "tran/s", "summary")]
