@@ -23,6 +23,9 @@ Array = NDArray[np.float64]
 AtRates = Callable[[Scenario], State]
 ByClass = Mapping[tuple[str, str], Array]
 
+# Work that never gets through full volumes has used engines before it came to them: no record says what part of its
+# time, all parts are equally likely. Middle, deviation, and seed of its draws.
+BEGUN, BEGUN_SD, BEGUN_SEED = 0.5, 12**-0.5, 11
 # Turns in which the part that gets through a limit is looked for, of which one in so many halves it, how full the limit
 # is then, and how full it is aimed at.
 TURNS, HALVED, FILLED, NEAR = 12, 3, 0.999, 0.9995
@@ -36,7 +39,7 @@ def let_through(at_rates: AtRates, system: System, state: State) -> State:
     if limits:
         full = np.any([state.limits[limit.name] >= 1.0 for limit in limits], axis=0)
         loads = np.flatnonzero(full.any(axis=0))
-        through = state.with_loads(loads, at_rates(_past_limits(at_rates, state.at_loads(loads), limits)))
+        through = state.with_loads(loads, at_rates(_past_limits(at_rates, system, state.at_loads(loads), limits)))
         inside = {system.streams[number] for limit in limits for number in limit.members}
         state = _meeting(state, through, full, [key for key in state.response_ms if key[1] not in inside])
     loads = np.flatnonzero((through.busy > through.available).any(axis=0))
@@ -69,8 +72,9 @@ def _meeting(state: State, through: State, full: NDArray[np.bool_], keys: Sequen
     )
 
 
-def _past_limits(at_rates: AtRates, state: State, limits: Sequence[Limit]) -> Scenario:
-    """The scenario where members of limits come as often as these let them through."""
+def _past_limits(at_rates: AtRates, system: System, state: State, limits: Sequence[Limit]) -> Scenario:
+    """The scenario where members of limits come as often as these let them through, and of what comes to full volumes
+    without being held back before as much as is begun."""
     asked = replace(state.scenario, users=None)
     asked = replace(asked, rates=np.broadcast_to(asked.rates, (*state.busy.shape, asked.rates.shape[2])))
 
@@ -101,6 +105,11 @@ def _past_limits(at_rates: AtRates, state: State, limits: Sequence[Limit]) -> Sc
             break
     # The centre may be full where most draws are not: as with responses, the value is what the middle of these has.
     low[:, 0] = np.median(low[:, min(1, low.shape[1] - 1) :], axis=1)
+    held = {number for limit in limits if limit.kind != "devices" for number in limit.members}
+    begun = np.clip(BEGUN + BEGUN_SD * system.deviates(BEGUN_SEED), 0.0, 1.0)[:, None]
+    for part, limit in zip(low, limits, strict=True):
+        if not held.intersection(limit.members):
+            part += begun * (1.0 - part)
     return coming(low, every)
 
 

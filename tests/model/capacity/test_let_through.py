@@ -95,6 +95,16 @@ def test_volumes_under_full_engines_are_used_by_the_work_they_get_to(scheduling,
     assert bottleneck(system, named).utilization_pct == pytest.approx(125.0)
 
 
+def test_work_that_queues_for_full_volumes_may_have_used_engines_before():
+    system = System({**ENTRY, "limits": [limit("a", "online", 8.0, 20.0)]})
+    asked = scenario(700.0, 0.0)
+    all_of_it = system.evaluate(asked).busy[0, 0]
+    through = system.evaluate(scenario(400.0, 0.0)).busy[0, 0]
+    found = system.evaluate(asked).used.busy[:, 0]
+    assert (found[1:].min(), found[1:].max()) == pytest.approx((through, all_of_it), rel=0.03)
+    assert found[0] == pytest.approx((through + all_of_it) / 2.0, rel=0.01)
+
+
 def test_loads_beside_full_ones_are_as_alone():
     system = System({**ENTRY, "limits": [limit("lock", "online", 1.0, 2.0, "limit"), *VOLUMES], "on_machine": MACHINE})
     rates = np.array([[[300.0, 500.0], [700.0, 1500.0], [400.0, 9000.0], [700.0, 9000.0]]])
