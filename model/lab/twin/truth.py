@@ -94,9 +94,11 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
     cp = network.station(m.lpar.cp)
     busy = result.stations[cp.name].utilization
     home = [name for name in m.lpar.home_classes if name in result.classes and name != uncaptured_class(m.lpar)]
-    rate = Estimate.total([rate_of(network, result, name) for name in home])
+    rates = [rate_of(network, result, name) for name in home]
+    rate = Estimate.total(rates)
     out = [_output("cpu_busy_pct", "", busy.scaled(100), "%"), _output("etr_tps", "", rate, "1/s")]
-    if cp.name not in result.overloaded:
+    if not any(behind(result, name, own) for name, own in zip(home, rates, strict=True)):
+        # Otherwise what is used is that of what gets through.
         out += [
             _output("itr_tps", "", rate.over(busy), "1/s"),
             _output("cpu_us_per_tran", "", busy.over(rate).scaled(1e6 * cp.servers), "us"),
