@@ -361,7 +361,7 @@ class System:
         """Let responses deviate as they were seen to; their 90th percentiles, by metric and class."""
         laws = self.of_responses
         waited = sum((wait for name, wait in times.waiting.items() if name != "other"), np.zeros(times.response.shape))
-        times.response *= 1.0 + laws.noise
+        times.response *= laws.deviating
         times.response += self._longer(scenario, times, waited)
         np.maximum(times.response, times.using, out=times.response)
         known = laws.with_p90

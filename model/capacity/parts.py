@@ -255,7 +255,9 @@ class Responses:
 
         self.rest_ms, self.factor = drawn("rest_ms"), drawn("factor")
         self.behind, self.crowded = drawn("behind"), drawn("crowded")
-        self.ziip_factor, self.load, self.noise = drawn("ziip_factor"), drawn("load"), drawn("noise")
+        self.ziip_factor, self.load, noise = drawn("ziip_factor"), drawn("load"), drawn("noise")
+        # What responses are shorter by is a part of them: without steady state they are endless.
+        self.deviating = np.where(noise < 0.0, 1.0 / (1.0 - noise), 1.0 + noise)
         self.drift, self.p90 = drawn("drift"), drawn("p90")
         self.p90_waiting, self.p90_bend = drawn("p90_waiting"), drawn("p90_bend")
         self.measured_stretch, self.longest_wait_ms = each("measured_stretch"), each("longest_wait_ms")

@@ -107,6 +107,12 @@ def test_using_waiting_and_rest_are_the_response():
         )
 
 
+def test_a_saturated_lpar_has_no_response_however_much_responses_deviate():
+    unsure = {**response("online"), "noise": drawn(0.0, 3.0, 7)}
+    state = System({**ENTRY, "response": {"online": unsure}}).evaluate(scenario(2500.0, 1000.0))
+    assert np.isinf(state.response_ms["response_ms", "online"]).all()
+
+
 def test_a_saturated_lpar_has_no_response():
     state = System(ENTRY).evaluate(scenario(2500.0, 1.0))
     assert np.isinf(state.response_ms["response_ms", "online"]).all()
