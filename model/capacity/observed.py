@@ -37,6 +37,22 @@ def varying(system: System, scenario: Scenario, seconds: Array | float) -> tuple
     return np.sqrt(total) / work, np.where(np.isfinite(along), along, 0.0)
 
 
+def in_intervals(system: System, scenario: Scenario, seconds: Array | float) -> tuple[State, dict[str, Array]]:
+    """What single intervals of so many ``seconds`` at these rates may be like: every draw takes its own work, more or
+    less than usual, and responses about the model's, (draws, loads) in ms by class; the centre is that of the loads.
+    """
+    sd, along = varying(system, scenario, seconds)
+    work = np.maximum(1.0 + system.deviates(SEED)[:, None] * sd, LEAST)
+    state = system.evaluate(replace(scenario, work=work))
+    found = {}
+    for number, law in enumerate(system.responses, start=1):
+        found[law.stream] = _response(system, state, law.stream, work, along)
+        if law.scatter is not None:
+            noise = np.sqrt(_noise(system, state, law.stream, seconds))
+            found[law.stream] *= np.maximum(1.0 + system.deviates(SEED + number)[:, None] * noise, 0.0)
+    return state, found
+
+
 def as_observed(
     system: System, scenario: Scenario, responses: Mapping[str, Array], seconds: Array | float
 ) -> tuple[Scenario, Array, Array]:
@@ -53,14 +69,9 @@ def as_observed(
     work = np.ones(sd.shape)
 
     def log_responses(factor: Array) -> tuple[State, dict[str, Array]]:
-        """Of classes whose transactions take more as all work does, less as theirs varies by itself."""
         state = system.evaluate(replace(scenario, work=factor))
-        found: dict[str, Array] = {}
-        for name in responses:
-            using, own = state.using_ms[RESPONSE, name], along[:, :, system.numbers[name]]
-            alone = using * ((1.0 + own * (factor - 1.0)) / factor - 1.0)
-            found[name] = np.log(np.maximum(state.response_ms[RESPONSE, name] + alone, 1e-9))
-        return state, found
+        found = {name: _response(system, state, name, factor, along) for name in responses}
+        return state, {name: np.log(np.maximum(one, 1e-9)) for name, one in found.items()}
 
     precision = 1.0 / np.maximum(sd, 1e-9) ** 2
     for _ in range(TURNS):
@@ -97,6 +108,13 @@ def unexplained(
         if np.isfinite(own[0, 0]) and np.all(off > deviations * np.sqrt(_noise(system, state, name, seconds))):
             said[name] = float(own[0, 0])
     return said
+
+
+def _response(system: System, state: State, name: str, work: Array, along: Array) -> Array:
+    """Response of a class whose transactions take more as all ``work`` does, less as theirs varies by itself."""
+    own = along[:, :, system.numbers[name]]
+    alone = state.using_ms[RESPONSE, name] * ((1.0 + own * (work - 1.0)) / work - 1.0)
+    return np.asarray(state.response_ms[RESPONSE, name] + alone)
 
 
 def _noise(system: System, state: State, name: str, seconds: Array | float) -> Array:

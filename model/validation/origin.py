@@ -19,8 +19,8 @@ from model.calibration.history import History, enough
 from model.calibration.production import Unusable, entry
 from model.capacity.ensemble import System
 from model.capacity.fitted import HELD_OUT_FROM
-from model.capacity.observed import as_observed, varying
-from model.capacity.parts import Scenario, State
+from model.capacity.observed import as_observed, in_intervals, varying
+from model.capacity.parts import RESPONSE, Scenario
 from model.capacity.queues import stretch
 from model.validation.gate import Check
 
@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 FITTED_LOAD = 0.7
 FEWEST_ENDED = 200.0
 FEWEST_COMPARED, MOST_LOADS = 10, 400
+HELD = 0.9
 LAST_WEEK = "same hour last week"
 # Where work of single intervals varies by less, relative, their responses say nothing of busy.
 VARIES = 0.005
@@ -47,7 +48,7 @@ def held_out(history: History) -> pd.DataFrame:
     where too little is left."""
     days = np.unique(history.day)
     split = days[min(int(len(days) * HELD_OUT_FROM), len(days) - 1)]
-    load = history.busy_s / history.seconds / history.engines
+    load = _usual_busy_s(history) / history.seconds / history.engines
     schemes = {
         "later days": history.day < split,
         "higher load": load < np.quantile(load, FITTED_LOAD),
@@ -63,6 +64,14 @@ def held_out(history: History) -> pd.DataFrame:
             continue
         rows += compared(scheme, system, history, fitted)
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _usual_busy_s(history: History) -> Array:
+    """(I,) busy if transactions took what they usually take: those that happened to take much make no high load, as
+    intervals chosen for that would be short of what their rates say."""
+    used, ended = np.nan_to_num(history.cp_s), history.ended
+    usual = used.sum(axis=0) / np.maximum(ended.sum(axis=0), 1.0)
+    return np.asarray(history.busy_s + np.where(ended.sum(axis=0) > 0, ended * usual - used, 0.0).sum(axis=1))
 
 
 def checks(table: pd.DataFrame) -> tuple[Check, ...]:
@@ -86,8 +95,8 @@ def checks(table: pd.DataFrame) -> tuple[Check, ...]:
 def compared(scheme: str, system: System, history: History, kept: NDArray[np.bool_]) -> list[dict[str, Any]]:
     """Errors of a system on the intervals not ``kept``: a row of :data:`COLUMNS` for busy and for each response.
 
-    Baselines are taken from the intervals kept, and from a week before. Limits are those of the mean at a load; for
-    ``coverage`` single intervals may be further off by as much as those kept scatter.
+    Baselines are taken from the intervals kept, and from a week before. Limits are those of single intervals, wider
+    where those kept are further off.
     """
     fitted, left = history.rows(kept), np.flatnonzero(~kept)
     left = left[:: max(1, len(left) // MOST_LOADS)]
@@ -95,17 +104,20 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
         history.rows(left),
         fitted.rows(np.arange(0, len(fitted.seconds), max(1, kept.sum() // MOST_LOADS))),
     )
-    state, before_them = at_intervals(system, chosen), at_intervals(system, usual_ones)
+    scenario = at_intervals(system, chosen)
+    state, responses = in_intervals(system, scenario, chosen.seconds)
+    before_them, before_responses = in_intervals(system, at_intervals(system, usual_ones), usual_ones.seconds)
     rate = chosen.ended.sum(axis=1) / chosen.seconds
     usual = fitted.busy_s.sum() / max(fitted.ended.sum(), 1.0)
     before = _week_before(history, left)
     all_busy = 100.0 * history.busy_s / history.seconds / history.engines
     naive = {"proportional": 100.0 * usual * rate / chosen.engines, LAST_WEEK: _taken(all_busy, before)}
     found = 100.0 * state.busy / chosen.engines
-    scatter = _scatter(usual_ones.busy_s / usual_ones.seconds, before_them.busy[0])
-    rows = [_row(history.system_id, scheme, "cpu_busy_pct", "", found, all_busy[left], scatter, naive)]
+    beyond = state.busy[0] / chosen.engines > (before_them.busy[0] / usual_ones.engines).max()
+    wider = _wider(before_them.busy, usual_ones.busy_s / usual_ones.seconds, beyond)
+    rows = [_row(history.system_id, scheme, "cpu_busy_pct", "", found, all_busy[left], wider, naive)]
     stretched = stretch(chosen.busy_s / chosen.seconds, chosen.engines)
-    for (metric, stream), response in state.response_ms.items():
+    for stream, response in responses.items():
         c = chosen.classes.index(stream)
         measured = chosen.response_ms[:, c]
         known = np.isfinite(measured) & (chosen.ended[:, c] >= FEWEST_ENDED) & np.isfinite(response[0])
@@ -121,26 +133,27 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
         }
         own = usual_ones.response_ms[:, usual_ones.classes.index(stream)]
         counted = usual_ones.ended[:, usual_ones.classes.index(stream)] >= FEWEST_ENDED
-        scatter = _scatter(own[counted], before_them.response_ms[metric, stream][0][counted])
+        wider = _wider(before_responses[stream][:, counted], own[counted], beyond[known])
         rows.append(
-            _row(history.system_id, scheme, metric, stream, response[:, known], measured[known], scatter, naive)
+            _row(history.system_id, scheme, RESPONSE, stream, response[:, known], measured[known], wider, naive)
         )
-    return rows + _with_responses(scheme, system, chosen, state)
+    return rows + _with_responses(scheme, system, chosen, scenario, state.busy[0])
 
 
-def _with_responses(scheme: str, system: System, chosen: History, state: State) -> list[dict[str, Any]]:
-    """Busy where the responses of the intervals are known beside their rates, against busy from the rates alone; no
-    row where work varies too little between intervals for responses to tell of it."""
+def _with_responses(
+    scheme: str, system: System, chosen: History, scenario: Scenario, usual: Array
+) -> list[dict[str, Any]]:
+    """Busy where the responses of the intervals are known beside their rates, against the ``usual`` busy of the rates
+    alone; no row where work varies too little between intervals for responses to tell of it."""
     of_class = {law.stream: law for law in system.responses if law.scatter is not None}
     responses = {name: chosen.response_ms[:, chosen.classes.index(name)] for name in of_class if name in chosen.classes}
-    scenario = state.scenario.as_asked()
     if not responses or not float(np.median(varying(system, scenario, chosen.seconds)[0][0])) > VARIES:
         return []
     known, *_ = as_observed(system, scenario, responses, chosen.seconds)
     measured = 100.0 * chosen.busy_s / chosen.seconds / chosen.engines
     found = 100.0 * system.evaluate(known, responses=False).busy / chosen.engines
-    naive = {"from rates alone": 100.0 * state.busy[0] / chosen.engines}
-    return [_row(chosen.system_id, f"{scheme} with responses known", "cpu_busy_pct", "", found, measured, 0.0, naive)]
+    naive = {"from rates alone": 100.0 * usual / chosen.engines}
+    return [_row(chosen.system_id, f"{scheme} with responses known", "cpu_busy_pct", "", found, measured, 1.0, naive)]
 
 
 def _week_before(history: History, at: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -155,8 +168,8 @@ def _taken(values: Array, index: NDArray[np.int64]) -> Array:
     return np.where(index >= 0, values[index], np.nan)
 
 
-def at_intervals(system: System, history: History) -> State:
-    """The ensemble at the load of every interval of a history: its rates, and its work without transactions."""
+def at_intervals(system: System, history: History) -> Scenario:
+    """The load of every interval of a history: its rates, and its work without transactions."""
     columns = [history.classes.index(name) if name in history.classes else -1 for name in system.streams]
     ended, thinking_s = (
         np.stack([values[:, c] if c >= 0 else np.zeros(len(history.seconds)) for c in columns], axis=1)
@@ -180,15 +193,27 @@ def at_intervals(system: System, history: History) -> State:
     for limit in system.limits:
         if limit.name in history.devices:
             extra[limit.beside] = history.devices[limit.name].others(history.seconds)[None, :]
-    return system.evaluate(replace(scenario, extra=extra))
+    return replace(scenario, extra=extra)
 
 
-def _scatter(measured: Array, found: Array) -> float:
-    """Relative deviation of single intervals from their means, by which 90 of 100 are no further off."""
+def _wider(fitted: Array, measured: Array, beyond: NDArray[np.bool_]) -> Array:
+    """How many times as wide as the draws limits of single intervals are, (loads,).
+
+    As wide as it takes to hold nine in ten of the intervals that were fitted, by their draws, (draws, n), and what was
+    ``measured``, (n,). For loads ``beyond`` those, (loads,), they say nothing for limits narrower than the draws.
+    """
+    below, above = _limits(fitted)
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = measured / found
-    ratio = ratio[np.isfinite(ratio)]
-    return float(np.quantile(np.abs(ratio / np.median(ratio) - 1.0), 0.9)) if len(ratio) >= FEWEST_COMPARED else 0.0
+        off = np.where(measured < fitted[0], (fitted[0] - measured) / below, (measured - fitted[0]) / above)
+    off = off[np.isfinite(off)]
+    wider = float(np.quantile(off, HELD)) if len(off) >= FEWEST_COMPARED else 1.0
+    return np.where(beyond, max(wider, 1.0), wider)
+
+
+def _limits(found: Array) -> tuple[Array, Array]:
+    """How far the 5 % and 95 % quantiles of the draws are below and above the centre, (n,)."""
+    low, high = np.quantile(found[1:], [0.05, 0.95], axis=0, method="nearest")
+    return np.maximum(found[0] - low, 0.0), np.maximum(high - found[0], 0.0)
 
 
 def _row(
@@ -198,13 +223,11 @@ def _row(
     stream: str,
     found: Array,
     measured: Array,
-    scatter: float,
+    wider: Array | float,
     naive: Mapping[str, Array],
 ) -> dict[str, Any]:
     error = 100.0 * (found[0] / measured - 1.0)
-    low, high = np.quantile(found[1:], [0.05, 0.95], axis=0, method="nearest")
-    below = np.hypot(np.maximum(found[0] - low, 0.0), scatter * found[0])
-    above = np.hypot(np.maximum(high - found[0], 0.0), scatter * found[0])
+    below, above = (wider * one for one in _limits(found))
     missed = {
         way: float(np.nanmedian(np.abs(100.0 * (values / measured - 1.0))))
         for way, values in naive.items()
@@ -218,7 +241,7 @@ def _row(
         "p95_abs_error_pct": float(np.quantile(np.abs(error), 0.95)),
         "bias_pct": float(np.median(error)),
         "coverage": float(np.mean((measured >= found[0] - below) & (measured <= found[0] + above))),
-        "half_width_pct": float(np.median(50.0 * (high - low) / measured)),
+        "half_width_pct": float(np.median(50.0 * (below + above) / measured)),
         "baseline": best,
         "baseline_pct": missed.get(best, np.nan),
         "beats_baseline": own <= missed.get(best, np.inf),

@@ -47,7 +47,7 @@ def test_utilization_of_later_intervals_follows_from_rates_and_nearer_from_respo
     kept = place < FITTED * count
     system = System(entry(series.rows(kept)))
     later, busy = series.rows(~kept), rows["cpu_util"]
-    state = at_intervals(system, later)
+    state = system.evaluate(at_intervals(system, later))
     responses = {name: later.response_ms[:, c] for c, name in enumerate(system.streams)}
     observed, *_ = as_observed(system, state.scenario, responses, SECONDS)
     known = system.evaluate(observed).busy

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from model.capacity import queues
 from model.validation.origin import LAST_WEEK, _row, held_out
-from tests.model.calibration.test_production import history
+from tests.model.calibration.test_production import DEMAND_S, ENGINES, FIXED, REST_MS, SECONDS, SHARE, history
 from tests.model.calibration.test_serving import in_regions
 
 
@@ -34,6 +35,22 @@ def test_single_intervals_lie_within_limits_and_the_scatter_of_those_that_were_f
     assert 0.8 <= later[later["metric"] == "cpu_busy_pct"]["coverage"].iloc[0] <= 0.97
 
 
+def test_single_intervals_of_higher_loads_lie_within_limits_that_grow_with_their_waits():
+    random, given = np.random.default_rng(4), history()
+    usual = given.cp_s.sum(axis=0) / given.ended.sum(axis=0)
+    # Single transactions of the second class are of very unequal size.
+    cp_s = given.ended * usual
+    cp_s[:, 1] *= random.gamma(given.ended[:, 1] / 200.0, 200.0 / given.ended[:, 1])
+    busy_s = FIXED * SECONDS + (1.0 + SHARE) * cp_s.sum(axis=1)
+    waits = 1e3 * DEMAND_S * (queues.stretch(busy_s / SECONDS, ENGINES)[:, None] - 1.0)
+    waits *= random.normal(1.0, 0.15, waits.shape)
+    response = 1e3 * DEMAND_S + waits + random.normal(1.0, 0.002, waits.shape) * REST_MS
+    higher = held_out(replace(given, cp_s=cp_s, busy_s=busy_s, response_ms=response)).query("scheme == 'higher load'")
+    assert (higher["coverage"] >= 0.85).all()
+    [busy] = higher[higher["metric"] == "cpu_busy_pct"].to_dict("records")
+    assert busy["coverage"] < 0.95 and abs(busy["bias_pct"]) < 0.5
+
+
 def test_cpu_that_was_divided_is_not_counted_twice_on_later_days():
     table = held_out(in_regions())
     busy = table[table["metric"] == "cpu_busy_pct"]
@@ -44,6 +61,6 @@ def test_cpu_that_was_divided_is_not_counted_twice_on_later_days():
 def test_draws_that_are_saturated_leave_an_interval_without_upper_limit():
     found = np.linspace(1.0, 2.0, 41)[:, None] * np.ones((1, 30))
     found[0], found[-8:] = 1.5, np.inf
-    row = _row("PRDA", "later", "response_ms", "CICSHI", found, np.full(30, 9.0), 0.0, {})
+    row = _row("PRDA", "later", "response_ms", "CICSHI", found, np.full(30, 9.0), 1.0, {})
     assert row["coverage"] == 1.0
     assert row["half_width_pct"] == np.inf
