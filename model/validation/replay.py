@@ -70,7 +70,8 @@ def replayed(found: Described, recorded: Transactions, seed: int = 1) -> list[di
     parts = {name: _part(found, name, classes, arrival) for name in known}
     network = _with_rest(found.network, parts)
     index = np.array([network.class_names.index(name) for name in classes], np.uint16)
-    _, left_s = replay(network, arrival, index, {CP: _work(network, classes, cpu)}, seed=seed)
+    beside = [c.name for c in network.classes if c.arrivals is not None and c.name not in known]
+    _, left_s = replay(network, arrival, index, {CP: _work(network, classes, cpu)}, beside=beside, seed=seed)
     lasted = left_s - arrival
     return [_row(name, parts[name], response[classes == name], lasted[classes == name]) for name in sorted(known)]
 

@@ -32,13 +32,15 @@ class Trace:
     """Recorded transactions: arrivals in seconds (ascending), class indices, and work in seconds.
 
     ``work`` has one column for each ``column`` name: a visit's label, or a station, whose recorded total is divided
-    over the class's visits there in proportion to their described service.
+    over the class's visits there in proportion to their described service. The classes in ``beside`` arrive as
+    described.
     """
 
     arrival_s: np.ndarray
     class_index: np.ndarray
     work_s: np.ndarray
     columns: tuple[str, ...]
+    beside: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +247,7 @@ def _classes(
     )
     sources = []
     for i, c in enumerate(network.classes):
-        if c.arrivals is not None and trace is None:
+        if c.arrivals is not None and (trace is None or c.name in trace.beside):
             a = c.arrivals
             batch = dists.add(None if a.batch == Distribution.deterministic(1.0) else a.batch)
             sources.append([i, dists.add(a.interarrival), batch, dists.add(a.on), dists.add(a.off), 0, 0, 0])

@@ -81,15 +81,15 @@ class Replication:
         )
 
     def advance_through_trace(self) -> None:
-        """Run until every transaction of the trace has left; users of closed classes go on meanwhile."""
+        """Run until every transaction of the trace has left; what comes beside it goes on meanwhile."""
         arrivals = self.program.arrays["trace_time"]
-        open_ = [i for i, c in enumerate(self.program.network.classes) if not c.users]
-        if len(open_) == len(self.program.network.classes):
+        traced = np.unique(self.program.arrays["trace_class"])
+        if len(self.program.arrays["src_i"]) == 1 and not any(c.users for c in self.program.network.classes):
             self.advance(np.inf, len(arrivals))
             return
         self.advance(float(arrivals[-1]))
         step = max(float(arrivals[-1] - arrivals[0]) / 100, 1e-3)
-        while self.tables.acc_t[open_][:, [L.T_DONE, L.T_LOST]].sum() < len(arrivals):
+        while self.tables.acc_t[traced][:, [L.T_DONE, L.T_LOST]].sum() < len(arrivals):
             self.advance(self.now + step)
 
     def longest(self) -> tuple[int, str]:

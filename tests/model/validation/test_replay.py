@@ -6,6 +6,7 @@ import pytest
 from model.calibration.production import entry
 from model.capacity.bundle import build
 from model.capacity.network import described
+from model.network.simulator import simulate
 from model.validation.replay import ALLOWED, Transactions, judged, replayed
 from tests.model.calibration.test_production import history
 
@@ -55,6 +56,13 @@ def test_what_was_not_recorded_runs_beside_what_was(found):
     row = replayed(found, half)[0]
     assert row["recorded_part"] == pytest.approx(0.5, abs=0.05)
     assert row["replayed"]["mean_ms"] == pytest.approx(whole["replayed"]["mean_ms"], rel=0.1)
+
+
+def test_other_classes_run_beside(found):
+    given, _ = recorded(found)
+    row = replayed(found, given)[0]
+    whole = simulate(found.network, seed=1, horizon=100_000).classes[row["class"]].response_s.value
+    assert row["replayed"]["mean_ms"] == pytest.approx(1e3 * whole, rel=0.05)
 
 
 def test_transactions_of_no_known_class_are_refused_by_name(found):

@@ -257,6 +257,21 @@ def test_a_replay_divides_recorded_work_over_visits_and_honours_labels():
     assert result.classes["a"].parts["cp"].using_s == pytest.approx(6.0)
 
 
+def test_classes_beside_a_trace_arrive_as_described():
+    traced, other = (open_class(rate, visit("cp", 1.0), name=n) for n, rate in (("traced", 0.1), ("other", 0.5)))
+    net = network(Station(name="cp", scheduling="ps"), traced, other)
+    random = np.random.default_rng(4)
+    arrivals = np.cumsum(random.exponential(10.0, 20_000))
+    trace = (arrivals, np.zeros(len(arrivals), int), {"cp": random.exponential(1.0, len(arrivals))})
+    result, left = replay(net, *trace, beside=["other"], seed=3)
+    assert (left - arrivals).mean() == pytest.approx(1.0 / (1.0 - 0.6), rel=0.06)
+    assert result.classes["other"].throughput_per_s.value == pytest.approx(0.5, rel=0.03)
+    _, alone = replay(net, *trace)
+    assert (alone - arrivals).mean() == pytest.approx(1.0 / (1.0 - 0.1), rel=0.04)
+    with pytest.raises(NetworkError, match="class 'traced' cannot run beside"):
+        replay(net, *trace, beside=["traced"])
+
+
 def test_a_replay_of_two_classes_under_a_limit_keeps_their_order():
     route = (Acquire(resource="mxt"), visit("d", 1.0), Release(resource="mxt"))
     classes = (TransactionClass(name="a", route=route), TransactionClass(name="b", route=(visit("d", 1.0),)))
