@@ -60,14 +60,14 @@ class Question:
     @property
     def when(self) -> str:
         """The time it starts from, as a model is asked for it."""
-        wanted = self.at.get("when", PEAK)
-        return wanted.isoformat() if isinstance(wanted, date) else str(wanted).strip()
+        return _when(self.at.get("when", PEAK))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Twin:
     """A described network and its load; times are UTC without zone. `missing_days` (local) are not recorded.
 
+    `transactions` is the local start of the interval of which every transaction is recorded, or `peak`; empty: none.
     Uncaptured time is `fixed_engines` of every LPAR and `per_captured` of what its classes use on CPs.
     """
 
@@ -84,6 +84,7 @@ class Twin:
     service_units_per_s: float
     smt_gain: float
     missing_days: tuple[date, ...]
+    transactions: str
     releases: tuple[Release, ...]
     questions: tuple[Question, ...]
 
@@ -119,7 +120,7 @@ class Twin:
         """The twin that the TOML's `content` describes. Raises LabError naming the key."""
         _only(content, "the twin", (
             "system_id", "network", "start_utc", "days", "interval_s", "seed", "utc_offset_hours", "classes",
-            "uncaptured", "ask", "missing_days", "releases", "service_units_per_s", "smt_gain",
+            "uncaptured", "ask", "missing_days", "transactions", "releases", "service_units_per_s", "smt_gain",
         ))  # fmt: skip
         given = _need(content, "classes")
         network = _with_arrivals(network, given)
@@ -142,6 +143,7 @@ class Twin:
             service_units_per_s=float(content.get("service_units_per_s", 50_000.0)),
             smt_gain=float(content.get("smt_gain", 1.25)),
             missing_days=tuple(_day(day) for day in content.get("missing_days", ())),
+            transactions=_when(content.get("transactions", "")),
             releases=tuple(
                 sorted((_release(r, network) for r in content.get("releases", ())), key=lambda r: r.from_utc)
             ),
@@ -246,17 +248,22 @@ def _check(twin: Twin) -> None:
                 f"classes.{name}: service class {load.service_class} has another importance or workload before"
             )
     recorded = [time for time in map(twin.local, twin.starts) if time.date() not in twin.missing_days]
-    for question in twin.questions:
+    wanted = {f"ask.{question.name}": question.when for question in twin.questions}
+    for key, when in (wanted | ({"transactions": twin.transactions} if twin.transactions else {})).items():
         try:
-            recorded_at(recorded, timedelta(seconds=twin.interval_s), question.when)
+            recorded_at(recorded, timedelta(seconds=twin.interval_s), when)
         except LabError as error:
-            raise LabError(f"ask.{question.name}: {error}") from None
+            raise LabError(f"{key}: {error}") from None
 
 
 def _utc(value: Any, key: str) -> datetime:
     if not isinstance(value, datetime):
         raise LabError(f"{key} is no time; write it as 2026-09-07T00:00:00Z")
     return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+
+
+def _when(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value).strip()
 
 
 def _day(value: Any) -> date:

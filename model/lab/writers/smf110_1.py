@@ -17,9 +17,9 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 
-from ingest.formats.cics.dictionary import Entry, full_dictionary
 from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
 from model.lab.errors import LabError
+from model.lab.records.cics import dictionary_of
 from model.lab.records.clock import tod
 from model.lab.records.common import Setting
 from model.lab.samples import Moments, Ticks, sample
@@ -204,7 +204,7 @@ def _rows(
 
 def _dump(setting: Setting, window: Window, region: Region, rows: pa.Table) -> bytes:
     """The dictionary, then the tasks of each interval; from the middle of the run on they are compressed."""
-    entries = _dictionary()
+    entries = dictionary_of(FIELDS)
     local = setting.clock.local
     parts = encode_dictionary(region, entries, local(window.start))
     stops = np.asarray(rows.column("stop"))
@@ -213,17 +213,6 @@ def _dump(setting: Setting, window: Window, region: Region, rows: pa.Table) -> b
         compressed = 2 * number >= len(window.spans) - 1
         parts += encode_performance(region, entries, rows.filter(inside), local(span.end), compressed=compressed)
     return b"".join(parts)
-
-
-def _dictionary() -> list[Entry]:
-    """The fields a record holds, numbered and placed as in a region that leaves the others out of its records."""
-    known = {(entry.group, entry.nickname): entry for entry in full_dictionary() if entry.nickname in FIELDS}
-    entries: list[Entry] = []
-    offset = 0
-    for connector, entry in enumerate(known.values(), start=1):
-        entries.append(entry._replace(connector=connector, offset=offset))
-        offset += entry.length
-    return entries
 
 
 def _summary(

@@ -8,12 +8,14 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from ingest import registry as layouts
 from ingest.formats.smf import decode_batches
 from model.capacity import queues
 from model.lab import LabError
+from model.lab.records.clock import tod
 from model.lab.twin import Twin, live, truth, write
 from model.lab.twin.activity import Lived
 from model.lab.twin.asking import asked
@@ -363,6 +365,25 @@ def test_a_question_that_cannot_be_asked_is_refused_before_any_is_simulated() ->
     changed = made.twin(ask={"fine": {"at": {}}, "odd": {"at": {"limit.THREADS": 8}}})
     with pytest.raises(LabError, match="no limit 'THREADS'"):
         next(truth(replace(lived(), twin=changed)))
+
+
+def test_tasks_of_an_interval_say_what_its_other_records_say(tmp_path: Path) -> None:
+    night = made.twin(transactions="2026-09-07T03:00")
+    paths = write(replace(lived(), twin=night), tmp_path)
+    dumps = [path for path in paths if path.name.endswith(".cics.smf")]
+    for path, lpar, name in zip(dumps, lived().lpars, ("CICSHI", "ORDERS"), strict=True):
+        batches = [batch.tables.get("smf110_1_performance") for batch in decode_batches(path, layouts.load())]
+        columns = ["start_raw", "stop_raw", "usrcput", "srvclsnm"]
+        tasks = pa.concat_tables(pa.table(one).select(columns) for one in batches if one is not None)
+        m = measured(lived(), lpar)
+        at = [night.local(one).isoformat() for one in m.starts].index("2026-09-07T03:00:00")
+        begun, each = np.uint64(tod(m.starts[at])), 4096e6 * m.ended[at, 0]
+        start, stop = (tasks[key].to_numpy() - begun for key in columns[:2])
+        assert {text.strip() for text in tasks["srvclsnm"].unique().to_pylist()} == {name}
+        assert start.max() < 3600 * 4_096_000_000
+        assert len(tasks) == pytest.approx(m.ended[at, 0], rel=0.02)
+        assert (stop - start).sum() / each == pytest.approx(m.elapsed_s[at, 0] / m.ended[at, 0], rel=0.05)
+        assert tasks["usrcput"].to_numpy().sum() / each == pytest.approx(m.cp_s[at, 0] / m.ended[at, 0], rel=0.05)
 
 
 def test_hours_have_a_mean_of_one() -> None:
