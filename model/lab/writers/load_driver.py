@@ -4,7 +4,8 @@
 writes `response_min_s`, `response_avg_s`, `response_max_s`, `response_stddev_s`, `response_p90_s`, `passed`, `failed`
 and `stopped`; the subject `total` is left to the marts. The response times of the steady phase are part of the whole
 run's. Options: `tick_ms` (resolution), `steady_share` (of the transactions that fall in the steady phase), `passed`
-(how many there are of each transaction where no count is published).
+(how many there are of each transaction where no count is published). Response times need a mean, minimum and maximum:
+of the whole run also `passed` and the 90th percentile, of the steady phase also the standard deviation.
 
 `graphs`: a target's subject is a graph and series (`transactions per second Pass`). It writes `graph_minimum`,
 `graph_average`, `graph_maximum`, `graph_median` and `graph_stddev`. Options: `ticks` (per unit of the value), `samples`
@@ -12,7 +13,7 @@ and `every_s`.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -28,6 +29,8 @@ RAMP = "ramp-up"
 PERCENTILE = 0.9
 CLOSE = 0.6
 MORE_SAMPLES = 400
+WHOLE = ("passed", "response_avg_s", "response_min_s", "response_max_s", "response_p90_s")
+CALM = ("response_avg_s", "response_min_s", "response_max_s", "response_stddev_s")
 SHARES_OF_BOUND = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 ROUGHLY = 0.02
 
@@ -40,14 +43,28 @@ def results(setting: Setting, window: Window, targets: Sequence[Target], random:
     rows: list[dict[str, Cell]] = []
     for name in names:
         whole, steady = found.get(name, {}), found.get(f"{name} {STEADY}", {})
+        timed = "response_avg_s" in whole
+        if timed:
+            _complete(name, whole, WHOLE)
+        if steady:
+            _complete(f"{name} {STEADY}", steady, CALM)
+            _complete(name, options, ["steady_share" if timed else "passed"], "options")
         for phase, times in _times(random, whole, steady, options).items():
             rows += _rows(window, name, phase, "pass", times)
         for status in ("failed", "stopped"):
             if status in whole and whole[status].value:
                 rows.append(_row(window, name, "", status, None, round(whole[status].value)))
-        if "passed" in whole and not set(whole) & {"response_avg_s"}:
+        if "passed" in whole and not timed:
             rows.append(_row(window, name, "", "pass", None, round(whole["passed"].value)))
     return Output(rows={"load_results": rows})
+
+
+def _complete(subject: str, known: Collection[str], needed: Sequence[str], what: str = "figures") -> None:
+    """Raises LabError where not all is known that response times are made of."""
+    missing = [name for name in needed if name not in known]
+    if missing:
+        remedy = f"give the {what}, or leave the response times out of the targets"
+        raise LabError(f"response times of {subject} cannot be made without {', '.join(missing)}: {remedy}")
 
 
 def graphs(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:

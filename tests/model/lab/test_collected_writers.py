@@ -169,6 +169,22 @@ def test_response_times_have_the_statistics_of_the_run_and_of_its_steady_phase()
     assert [row["count"] for row in rows if row["status"] == "fail"] == [3]
 
 
+@pytest.mark.parametrize(
+    ("targets", "missing"),
+    [
+        ([figure("T", "response_avg_s", "0.178")], "passed, response_min_s, response_max_s, response_p90_s"),
+        ([figure("T steady", "response_avg_s", "0.1")], "response_min_s, response_max_s, response_stddev_s"),
+        (
+            [figure("T steady", f"response_{name}_s", "0.1") for name in ("min", "avg", "max", "stddev")],
+            "passed: give the options",
+        ),
+    ],
+)
+def test_response_times_that_are_half_known_say_what_is_missing(targets, missing):
+    with pytest.raises(LabError, match=f"response times of T.* cannot be made without {missing}"):
+        render(load_driver.results, *targets)
+
+
 def _times(rows, phase):
     chosen = [row for row in rows if row["phase"] == phase and row["status"] == "pass"]
     return [row["response_ms"] for row in chosen], [row["count"] for row in chosen]
