@@ -131,7 +131,7 @@ def described_rates(network: Network) -> np.ndarray:
 
 def _goals(twin: Twin, network: Network, seed: int) -> tuple[int, ...]:
     """Goal in ms of each class, the same in a service class: the twin's, or about twice the mean response at the mean
-    rates."""
+    rates, without waits where nothing ended in that time."""
     rates = np.array([twin.classes[c.name].rate_per_s if c.name in twin.classes else 0.0 for c in network.classes])
     per_s = float((demands(network).visits.sum(axis=1) * rates).sum())
     run = VaryingLoad(network, seed)
@@ -139,7 +139,10 @@ def _goals(twin: Twin, network: Network, seed: int) -> tuple[int, ...]:
     total = run.run(factors, 5 * VISITS / max(per_s, 1e-9)).total
     service_class = {c.name: twin.classes[c.name].service_class for c in network.classes if c.name in twin.classes}
     _, own = np.unique([service_class.get(c.name, c.name) for c in network.classes], return_inverse=True)
-    sums, done = (np.bincount(own, weights=total[:, column])[own] for column in (L.T_SUM, L.T_DONE))
+    ended = total[:, L.T_DONE] > 0
+    alone_s = demands(network).demand_s.sum(axis=1)
+    each_s = np.where(ended, total[:, L.T_SUM], 1e-9 * alone_s), np.where(ended, total[:, L.T_DONE], 1e-9)
+    sums, done = (np.bincount(own, weights=column)[own] for column in each_s)
     stated = np.array([twin.classes[c.name].goal_ms if c.name in twin.classes else 0 for c in network.classes])
     given = [max(stated[own == k]) for k in own]
     usual_ms = 2e3 * _over(sums, done)

@@ -135,6 +135,13 @@ def test_the_few_of_a_class_are_distributed_as_those_of_a_whole_interval() -> No
     assert np.std(slow) < 1.5 * expected < np.sqrt(part * (1 - part) / 48)
 
 
+def test_a_class_that_hardly_ever_comes_has_a_goal_of_twice_its_work() -> None:
+    content = tomllib.loads(made.TWIN.replace("rate_per_s = 30", "rate_per_s = 1e-6")) | {"days": 1, "ask": {}}
+    network = made.NETWORK.replace("service = { mean_ms = 12 }", "service = { mean_s = 3 }")
+    seen = live(Twin.of({**content, "missing_days": []}, Network.from_toml(network)))
+    assert dict(zip(seen.networks[0].class_names, seen.goals_ms, strict=True))["orders"] == 6000
+
+
 def test_days_that_were_not_recorded_are_missing() -> None:
     m = measured(lived(), lived().lpars[0])
     days = {lived().twin.local(start).date().isoformat() for start in m.starts}
