@@ -8,7 +8,7 @@ from typing import Any
 from model.lab.construct import IntervalData
 from model.lab.measure import Check
 from model.lab.records.common import SOFTWARE_RATING, Setting
-from model.lab.targets import PointTargets, why_not_rendered
+from model.lab.targets import PointTargets, not_rendered, why_not_rendered
 from model.lab.writers.interface import Target
 from model.systems.catalogue import Figure, System
 from model.systems.printed import decimals
@@ -72,8 +72,7 @@ def manifest(
         "written_assumed": [_written(target) for target in written if target.figure.kind == ASSUMED],
         "points_not_rendered": [
             {"point": point.id, "condition": point.condition, "reason": reason}
-            for point in plan.points
-            if point.table and (reason := why_not_rendered(system, point)) is not None
+            for point, reason in not_rendered(system)
         ],
         "not_rendered": left,
     }

@@ -5,7 +5,7 @@ the plan's reference point and marked assumed: the busy time of a point that sho
 of a workload that shows only its busy time, both by the workload's share of busy time at the reference point.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from model.lab.errors import LabError
@@ -78,6 +78,13 @@ def why_not_rendered(system: System, point: Point) -> str | None:
     if not published & set(BUSY) and not all(group.figure in published for group in plan.groups):
         return "only the rate of this point is known; no CPU value is"
     return None
+
+
+def not_rendered(system: System) -> Iterator[tuple[Point, str]]:
+    """Points of activity that cannot be rendered, with the reason."""
+    for point in _plan(system).points:
+        if point.table and (reason := why_not_rendered(system, point)) is not None:
+            yield point, reason
 
 
 def point_targets(system: System, point: Point) -> PointTargets:
