@@ -26,10 +26,11 @@ def at_point(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
         QuestionError: the point was not measured, or another level is asked of one of its conditions.
     """
     rest = dict(at or {})
+    if "point" not in rest:
+        return rest
     networks = [str(point["point"]) for point in bundle["systems"].get(system, {}).get("points", ())]
-    points = _points(bundle["conditions"], system)
-    asked = str(rest.get("point"))
-    if "point" not in rest or asked in networks or not points:
+    points, asked = _points(bundle["conditions"], system), str(rest["point"])
+    if asked in networks or not points:
         return rest
     if asked not in points:
         raise QuestionError("at.point", asked, f"point: {asked!r} was not measured", sorted({*networks, *points}))
