@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from model.capacity.questions import QuestionError, cap_asked, threads_asked
 from model.lab.errors import LabError
 from model.lab.twin.hours import hour_factors
-from model.lab.twin.when import PEAK, recorded_at
+from model.lab.twin.when import PEAK, Named, recorded_at
 from model.network import Arrivals, Network, TransactionClass
 
 AT_KEYS = (
@@ -248,12 +248,19 @@ def _check(twin: Twin) -> None:
                 f"classes.{name}: service class {load.service_class} has another importance or workload before"
             )
     recorded = [time for time in map(twin.local, twin.starts) if time.date() not in twin.missing_days]
-    wanted = {f"ask.{question.name}": question.when for question in twin.questions}
-    for key, when in (wanted | ({"transactions": twin.transactions} if twin.transactions else {})).items():
-        try:
-            recorded_at(recorded, timedelta(seconds=twin.interval_s), when)
-        except LabError as error:
-            raise LabError(f"{key}: {error}") from None
+    for question in twin.questions:
+        _named(twin, recorded, f"ask.{question.name}", question.when)
+    if when := twin.transactions:
+        named = _named(twin, recorded, "transactions", when)
+        if named.to_come is not None or not (named.busiest or len(named.rows) == 1):
+            raise LabError(f"transactions: {when} is not one recorded interval; name its local start, or {PEAK}")
+
+
+def _named(twin: Twin, recorded: Sequence[datetime], key: str, when: str) -> Named:
+    try:
+        return recorded_at(recorded, timedelta(seconds=twin.interval_s), when)
+    except LabError as error:
+        raise LabError(f"{key}: {error}") from None
 
 
 def _utc(value: Any, key: str) -> datetime:

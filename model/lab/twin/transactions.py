@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
-from model.lab.errors import LabError
 from model.lab.records.cics import dictionary_of
 from model.lab.records.clock import Clock, tod
 from model.lab.twin.activity import Lived
@@ -30,7 +29,6 @@ def cics_tasks(lived: Lived, seen: Sequence[Measured], number: int, random: np.r
     """Dictionary and tasks of an LPAR's classes with arrivals, in the interval that the twin's `transactions` names.
 
     They are simulated on the true network at the load of that interval. CPU is what is captured of their work on CPs.
-    Raises LabError for a time that is not one recorded interval, and for arrivals in bursts.
     """
     twin, m = lived.twin, seen[number]
     begun, network = _interval(lived, seen, m)
@@ -65,24 +63,23 @@ def _interval(lived: Lived, seen: Sequence[Measured], m: Measured) -> tuple[date
     twin = lived.twin
     wanted = asked(lived, seen, Question("transactions", m.lpar.smf_sid, {"when": twin.transactions}))
     begun = {twin.local(one).isoformat(timespec="minutes"): one for one in m.starts}
-    if wanted.when not in begun:
-        raise LabError(f"transactions: {twin.transactions} is not one recorded interval; name its local start, or peak")
     return begun[wanted.when], wanted.network
 
 
 def _arrivals(
     network: Network, streams: Mapping[int, Arrivals], length_s: float, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Times (n,) in s and class indices (n,) of what arrives, in order; gaps and batches vary as described."""
+    """Times (n,) in s and class indices (n,) of what arrives, in order; gaps, bursts and batches vary as described."""
     times, classes = [np.zeros(0)], [np.zeros(0, np.uint16)]
     for k, stream in streams.items():
-        if stream.on is not None:
-            raise LabError(
-                f"transactions: class {network.class_names[k]} arrives in bursts, whose tasks are not written"
-            )
         gap, batch = stream.interarrival, stream.batch
         many = math.ceil(1.2 * length_s / gap.mean + 10 * max(gap.scv, 1.0) * math.sqrt(length_s / gap.mean) + 10)
         at = np.cumsum(_drawn(gap.mean, gap.scv, many, random))
+        if stream.on is not None and stream.off is not None:
+            # Gaps run through periods that are on; each that is over is followed by one that is off.
+            periods = math.ceil(2.0 * length_s / (stream.on.mean + stream.off.mean)) + 20
+            on, off = (_drawn(one.mean, one.scv, periods, random) for one in (stream.on, stream.off))
+            at = at + np.append(0.0, np.cumsum(off))[np.searchsorted(np.cumsum(on), at)]
         at = np.repeat(at, np.rint(_drawn(batch.mean, batch.scv, many, random)).astype(int))
         times.append(at[at < length_s])
         classes.append(np.full(len(times[-1]), k, np.uint16))

@@ -16,14 +16,14 @@ from ingest.formats.smf import decode_batches
 from model.capacity import queues
 from model.lab import LabError
 from model.lab.records.clock import tod
-from model.lab.twin import Twin, live, truth, write
+from model.lab.twin import Twin, live, transactions, truth, write
 from model.lab.twin.activity import Lived
 from model.lab.twin.asking import asked
 from model.lab.twin.description import Question
 from model.lab.twin.hours import hour_factors
 from model.lab.twin.known_use import with_known_use
 from model.lab.twin.measured import measured
-from model.network import Network
+from model.network import Arrivals, Distribution, Network
 from model.network.simulator import layout as L
 from model.network.simulator import simulate
 from model.network.simulator.varying_load import VaryingLoad
@@ -393,6 +393,14 @@ def test_tasks_of_an_interval_say_what_its_other_records_say(tmp_path: Path) -> 
         assert tasks["usrcput"].to_numpy().sum() / each == pytest.approx(m.cp_s[at, 0] / m.ended[at, 0], rel=0.05)
 
 
+def test_tasks_of_bursts_come_as_often_as_described_and_only_in_them() -> None:
+    on, off = (Distribution.deterministic(s) for s in (2.0, 1.0))
+    stream = Arrivals(interarrival=Distribution.exponential(0.01), on=on, off=off)
+    at, _ = transactions._arrivals(made.twin().network, {0: stream}, 3000.0, np.random.default_rng(1))
+    assert len(at) / 3000.0 == pytest.approx(stream.rate_per_s, rel=0.02)
+    assert (at % 3.0).max() <= 2.0 + 1e-9
+
+
 def test_hours_have_a_mean_of_one() -> None:
     for shape in ("office", "flat", "night", [1.0] * 100 + [2.0] * 68):
         assert hour_factors(shape).mean() == pytest.approx(1)
@@ -407,6 +415,8 @@ def test_hours_have_a_mean_of_one() -> None:
         ({"ask": {"x": {"at": {"when": "2026-09-08T12:00"}}}}, "ask.x: when: no interval was recorded at"),
         ({"ask": {"x": {"at": {"when": "2026-09-07T12:00+02:00"}}}}, "ask.x: when: .* says an offset"),
         ({"ask": {"x": {"at": {"cap": "half"}}}}, "ask.x: cap: takes on"),
+        ({"transactions": "mon 10:00", "interval_s": 900}, "transactions: mon 10:00 is not one recorded interval"),
+        ({"transactions": "2027-01-01"}, "transactions: 2027-01-01 is not one recorded interval"),
         ({"start_utc": "today"}, "write it as 2026-09-07T00:00:00Z"),
     ],
 )
