@@ -45,6 +45,20 @@ def render(
     return written
 
 
+def not_rendered(systems: Sequence[str]) -> list[str]:
+    """A line for each point of activity of these systems that the lab cannot render, with the reason."""
+    from model.lab import targets
+    from model.lab.renderable import SUBSYSTEMS
+    from model.systems import catalogue
+
+    return [
+        f"{system}: point {point.id} is not rendered: {reason}"
+        for system in systems
+        if system != SUBSYSTEMS
+        for point, reason in targets.not_rendered(catalogue.system(system))
+    ]
+
+
 def require_renderable(systems: Sequence[str]) -> None:
     """Raise an EtalonError naming those that the lab can render, nearest first, unless it can render each of these."""
     from difflib import get_close_matches

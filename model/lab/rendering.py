@@ -22,7 +22,7 @@ from model.lab.records.smf72_3 import workload_activity
 from model.lab.records.tables import to_tables
 from model.lab.renderable import has_content
 from model.lab.reports import rmf_xml
-from model.lab.targets import not_rendered, point_targets, why_not_rendered
+from model.lab.targets import point_targets, why_not_rendered
 from model.lab.writing import Part, collected, window_starts, write_parts
 from model.systems import catalogue
 from model.systems.catalogue import System
@@ -56,8 +56,6 @@ def render(
     setting = setting_of(system)
     if not has_content(system):
         raise LabError(f"{system_id}: no point can be rendered")
-    for left, reason in not_rendered(system):
-        say(f"{system_id}: point {left.id} is not rendered: {reason}")
     points = []
     for point in construct_points(system, setting, seed):
         say(f"{system_id}: point {point.targets.point.id}, {len(point.intervals)} intervals")

@@ -89,6 +89,8 @@ def lab(
         steps.require_renderable(names)
         with Reporter().step(f"rendering {', '.join(names) if len(names) < 3 else f'{len(names)} systems'}"):
             written = steps.render(names, folder, seed)
+        for left in steps.not_rendered(names):
+            typer.echo(left, err=True)
     typer.echo(json.dumps([str(path) for path in written]) if as_json else "\n".join(map(str, written)))
 
 

@@ -48,6 +48,12 @@ def run(*arguments, **more):
     return int(code), result.stdout, result.stderr + message
 
 
+def test_points_that_are_not_rendered_are_told(tmp_path):
+    code, _, said = run("lab", "cics52-18cp", "--out", tmp_path)
+    assert code == 0
+    assert "cics52-18cp: point 3 is not rendered: only the rate" in said
+
+
 @pytest.fixture(scope="session")
 def ingested(dump, tmp_path_factory):
     """Files that are wrong in one way each, by name, with the reports of loading them."""
