@@ -109,7 +109,9 @@ def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> 
             return found
         more, notes, figures = beside_network(bundle, system, at, found.outputs)
         behind = {**found.evidence, "figures": figures}
-        return replace(found, outputs=found.outputs + more, notes=(*found.notes, *notes), evidence=behind)
+        parts = {output.metric for output in more}
+        whole = tuple(output for output in found.outputs if output.metric not in parts)
+        return replace(found, outputs=whole + more, notes=(*found.notes, *notes), evidence=behind)
     except QuestionError as refused:
         if needs_network(at) and "point" not in at:
             raise

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 from model.capacity import adjustments
 from model.capacity.answer import Answer, Bottleneck
 from model.capacity.conditions.names import ENGINES, POPULATIONS
+from model.capacity.conditions.tables import POINT
 from model.capacity.derived import derived
-from model.capacity.questions import KEYS, NUMBERS, PREFIXES, QuestionError, lawful_systems, not_understood
+from model.capacity.questions import CHANGES, KEYS, NUMBERS, PREFIXES, QuestionError, lawful_systems, not_understood
 
 
 def lawful(bundle: Mapping[str, Any], system: str) -> bool:
@@ -59,18 +62,45 @@ def _points(conditions: Mapping[str, Any], system: str) -> dict[str, dict[str, s
     return {point: level for point, level in found.items() if len(found) == 1 or (level and levels.count(level) == 1)}
 
 
+def of_point(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:
+    """The figures that were measured at the point of a question, with its what-if adjustments.
+
+    Raises:
+        QuestionError: the point was not measured.
+    """
+    rest, asked = {key: value for key, value in at.items() if key != POINT}, str(at[POINT])
+    told = _points(bundle["conditions"], system)
+    if asked in told:
+        return by_condition(bundle, system, {**told[asked], **rest})
+    rows = [row for row in bundle["conditions"]["rows"] if row["system"] == system and row.get("point") == asked]
+    if not rows:
+        return by_condition(bundle, system, at)
+    known = {(row["metric"], frozenset(f"{key}={level}" for key, level in row["condition"].items())) for row in rows}
+    found = by_condition(bundle, system, rest)
+    there = [(one.metric, frozenset(filter(None, one.condition.split("; ")))) in known for one in found.outputs]
+    figures = found.evidence["figures"]
+    return replace(
+        found, at=dict(at), outputs=tuple(compress(found.outputs, there)), extrapolated=False,
+        evidence={**found.evidence, "figures": list(compress(figures, there))},
+    )  # fmt: skip
+
+
 def parted(
     bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """A question's keys that a network answers, and its conditions.
 
     Engines may be asked for under the name that the configuration of the system has for them; what says no more than
-    the configuration does (the machine it was measured on) is left out.
+    the configuration does, or all that was measured (the machine it was measured on), is left out.
     """
+    from model.capacity.conditions.answering import laws
+
     facts = bundle["conditions"].get("facts", {}).get(system, {})
+    measured = laws(bundle["conditions"]).keys(system) if lawful(bundle, system) else {}
+    only = {key: levels for key, levels in measured.items() if key in CHANGES and len(levels) == 1}
     loads, conditions = {}, {}
     for key, value in (at or {}).items():
-        if key in KEYS and facts.get(key) == str(value):
+        if key in KEYS and str(value) in (facts.get(key), *only.get(key, ())):
             continue
         if key in ENGINES and key in facts and str(value) != facts[key]:
             loads["engines"] = value

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from model.capacity.adjustments import Factor, scaled
 from model.capacity.answer import Answer, Output
-from model.capacity.by_condition import by_condition, of_network_only
+from model.capacity.by_condition import by_condition, of_network_only, of_point
 from model.capacity.by_law import making, users_of
 from model.capacity.conditions.definitions import OVER_INTERVAL
 from model.capacity.conditions.names import POPULATIONS, RATES, TRANSACTION_COUNTS
@@ -77,18 +77,22 @@ def beside_network(
 ) -> tuple[tuple[Output, ...], tuple[str, ...], list[dict[str, Any]]]:
     """What condition laws add to the answer of a network, with notes and evidence: metrics that it does not have.
 
-    At a load, storage and counts stay; work and transactions of a run are in proportion to the rate they were measured
-    at. The rest is left out, as is work at no known rate: times wait as nobody knows, and what was measured at a point
-    is of its own load.
+    At a measured point, what was measured there, and parts (of several LPARs) in place of the whole. At a load, storage
+    and counts stay; work and transactions of a run are in proportion to the rate they were measured at. The rest is
+    left out, as is work at no known rate: times wait as nobody knows, and what was measured at a point is of its own
+    load.
     """
     rest = {key: value for key, value in at.items() if key not in (RATE, GROWTH, BUSY)}
-    if any(of_network_only(bundle["conditions"], system, key) for key in rest):
+    there = POINT in rest
+    if any(of_network_only(bundle["conditions"], system, key) for key in rest if key != POINT):
         return (), (), []
     try:
-        found = by_condition(bundle, system, rest)
+        found = of_point(bundle, system, rest) if there else by_condition(bundle, system, rest)
     except QuestionError:
         return (), (), []
-    known = frozenset((RATE, *at, *(output.metric for output in answered)))
+    metrics = [output.metric for output in found.outputs]
+    parts = {metric for metric in metrics if there and metrics.count(metric) > 1}
+    known = frozenset((RATE, *at, *(output.metric for output in answered))) - parts
     if rest.keys() == at.keys():
         more = tuple(output for output in found.outputs if output.metric not in known)
         return more, (), _behind(found, more)

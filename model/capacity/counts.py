@@ -10,21 +10,24 @@ from the same to proportional to its size. None of it was seen: all figures are 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
-from model.capacity.adjustments import Factor, scaled
+from model.capacity.adjustments import FULL_PCT, Factor, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.conditions.names import (
     ASKING,
+    CHANGES,
     ENDINGS,
     POPULATIONS,
     REQUESTED_RATE,
     SENT,
     SENT_SIZES,
     SERVING,
+    SIZES,
     UNPACED,
     WHOLE_RATES,
 )
@@ -34,6 +37,7 @@ from model.capacity.conditions.tables import TIMES, number
 from model.capacity.questions import GROWTH, LOADS, QuestionError, positive, said
 
 RATE = "_tps"
+SEVERAL = re.compile(" to |;")
 COUNT_SD = 0.05
 HALF_SD = 0.5 / NormalDist().inv_cdf(0.95)
 """Standard deviation of a logarithm that is anything from 0 to 1, within 90 % limits."""
@@ -74,6 +78,8 @@ class Counted:
         condition = "; ".join(self._written(part) for part in output.condition.split("; "))
         if output.metric in POPULATIONS:
             return replace(output, condition=condition)
+        if output.metric in CHANGES and None not in (output.lo, output.hi):
+            return replace(_changed(output, sd), condition=condition)
         return replace(scaled(output, Factor(log, sd)), condition=condition)
 
     def _written(self, part: str) -> str:
@@ -81,6 +87,13 @@ class Counted:
         if part.startswith(f"{GROWTH}=") and GROWTH not in self.asked:
             return "; ".join(f"{key}={self.asked[key]}" for key in self.asked if key not in self.at)
         return part
+
+
+def _changed(output: Output, sd: float) -> Output:
+    """A change in per cent, of which the ratio is less sure by a standard deviation of its logarithm."""
+    ratio = replace(output, unit="", **{end: FULL_PCT + getattr(output, end) for end in ("value", "lo", "hi")})
+    wider = scaled(ratio, Factor(0.0, sd))
+    return replace(wider, unit=output.unit, **{end: getattr(wider, end) - FULL_PCT for end in ("value", "lo", "hi")})
 
 
 def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Counted | None:
@@ -91,7 +104,7 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
     """
     facts = bundle["conditions"].get("facts", {}).get(system, {})
     found = {key: name for key in at if (name := _fact(bundle, system, facts, key)) is not None}
-    ratios = {key: positive(f"at.{key}", at[key]) / float(facts[name]) for key, name in found.items()}
+    ratios = {key: _beyond(positive(f"at.{key}", at[key]), ends_of(facts[name])) for key, name in found.items()}
     ratios = {key: ratio for key, ratio in ratios.items() if ratio != 1.0}
     rest = {key: value for key, value in at.items() if key not in found}
     if REQUESTED_RATE in facts and (rate := number(str(rest.get(REQUESTED_RATE)))) is not None:
@@ -104,7 +117,7 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
     notes, growing, waiting, sending, sending_sd = [], 1.0, 0.0, 0.0, 0.0
     for key, ratio in ratios.items():
         name = found[key]
-        words = f"{key}: {said(float(facts[name]))} were measured; "
+        words = f"{key}: {' to '.join(map(said, ends_of(facts[name])))} were measured; "
         if _of(name, SENT):
             notes.append(words + "each is taken to need the same time, one after the other")
             sending += math.log(ratio)
@@ -112,6 +125,8 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
             notes.append(words + "the time of each is anything from the same to in proportion to its size")
             sending += math.log(ratio) / 2.0
             sending_sd = HALF_SD * abs(math.log(ratio))
+        elif name.endswith(SIZES):
+            notes.append(words + "nothing says what other sizes change")
         elif not _of(name, ASKING):
             notes.append(words + "those who serve are taken to be enough, and a transaction to take the same work")
         elif facts.get(REQUESTED_RATE) == UNPACED:
@@ -133,7 +148,22 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
 def counts_of(bundle: Mapping[str, Any], system: str) -> dict[str, float]:
     """The counts of a system's configuration that another number may be asked of, as measured."""
     facts = bundle["conditions"].get("facts", {}).get(system, {})
-    return {key: float(facts[key]) for key in facts if _fact(bundle, system, facts, key) == key}
+    return {key: ends_of(facts[key])[-1] for key in facts if _fact(bundle, system, facts, key) == key}
+
+
+def ends_of(fact: str) -> list[float]:
+    """The least and the most of what a fact says was measured: a number, several (`20;40`) or a range (`8 to 128`).
+
+    One where both are the same; empty where it is something else.
+    """
+    found = [number(level) for level in SEVERAL.split(fact)]
+    levels = [level for level in found if level is not None]
+    return sorted({min(levels), max(levels)}) if levels and len(levels) == len(found) else []
+
+
+def _beyond(asked: float, levels: Sequence[float]) -> float:
+    """What was asked over the nearest of what was measured."""
+    return asked / min(max(asked, levels[0]), levels[-1])
 
 
 def _fact(bundle: Mapping[str, Any], system: str, facts: Mapping[str, str], key: str) -> str | None:
@@ -147,9 +177,12 @@ def _fact(bundle: Mapping[str, Any], system: str, facts: Mapping[str, str], key:
     if key in measured or (key in POPULATIONS and any(other in measured for other in POPULATIONS)):
         return None
     if key not in facts:
-        people = [name for name in facts if _of(name, ASKING) and number(facts[name])]
+        people = [name for name in facts if _of(name, ASKING) and ends_of(facts[name])]
         return people[0] if len(people) == 1 else None
-    return key if number(facts[key]) and _of(key, (*ASKING, *SERVING, *SENT, *SENT_SIZES)) else None
+    levels = ends_of(facts[key])
+    if len(levels) > 1 and key.endswith(SIZES):
+        return key
+    return key if levels and _of(key, (*ASKING, *SERVING, *SENT, *SENT_SIZES)) else None
 
 
 def _of(name: str, words: tuple[str, ...]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from model.capacity.adjustments import PREFIX, Z_90, Factor, scaled
 from model.capacity.answer import Answer, Output
-from model.capacity.by_condition import by_condition
+from model.capacity.by_condition import by_condition, of_point
 from model.capacity.by_rate import goes_with_rate, with_rate
 from model.capacity.conditions.names import RATES
 from model.capacity.questions import GROWTH, QuestionError, growth, positive
@@ -34,7 +34,7 @@ def as_measured(network: Network, bundle: Mapping[str, Any], system: str, at: Ma
         QuestionError: neither knows the point.
     """
     loads = {key: value for key, value in at.items() if key != "point" and needs_network({key: value})}
-    measured = by_condition(bundle, system, {key: value for key, value in at.items() if key not in loads})
+    measured = of_point(bundle, system, {key: value for key, value in at.items() if key not in loads})
     rate = measured.output(RATE)
     others = {key: value for key, value in at.items() if key != "point"}
     if rate is None or rate.value is None:

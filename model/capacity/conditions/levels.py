@@ -47,6 +47,9 @@ class Levels:
         for table in self.of(system):
             for key in self.keys_of(table, system):
                 found.setdefault(key, set()).update(self._levels(table, system, key))
+        for entry in self._evaluator.identities:
+            for key, level in entry.condition.items() if entry.system == system else ():
+                found.setdefault(key, set()).add(level)
         return {key: tuple(sorted(levels, key=_order)) for key, levels in sorted(found.items()) if levels}
 
     def of(self, system: str) -> Iterator[Table]:

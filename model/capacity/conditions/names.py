@@ -13,6 +13,7 @@ RUN_LENGTHS = tuple(_NAMES["run_lengths"])
 RATES = tuple(_NAMES["rates"])
 WHOLE_RATES = (*_NAMES["total_rates"], *RATES)
 TRANSACTION_COUNTS = tuple(_NAMES["transaction_counts"])
+CHANGES = tuple(_NAMES["changes"])
 TRANSACTION: str = _NAMES["transaction"]
 CONCURRENT_USERS: str = _NAMES["concurrent_users"]
 REQUESTED_RATE: str = _NAMES["requested_rate"]

@@ -17,7 +17,7 @@ from model.systems.arithmetic import compute
 from model.systems.catalogue import Figure, System
 from model.systems.conditions import parse_condition
 from model.systems.targeting import contradiction, derived_rule, target
-from model.systems.values import Contradiction
+from model.systems.values import Contradiction, DerivedRule
 
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 SUSPECT_SD = 1.0
@@ -36,6 +36,7 @@ def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping
         if marts is None
         else {(r["system_id"], r["point"], r["subject"], r["metric"]): (r["value"], r.get("value_se")) for r in marts}
     )
+    present = {system for system, *_ in known or ()}
     rows: list[Row] = []
     identities: list[Identity] = []
     facts: dict[str, dict[str, str]] = {}
@@ -50,10 +51,15 @@ def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping
         for figure in system.figures:
             if figure.number is None:
                 continue
-            if derived_rule(system, figure) is not None:
-                if (identity := _identity(system, figure)) is not None:
-                    identities.append(identity)
-            elif (row := _row(system, figure, known)) is not None:
+            rule = derived_rule(system, figure)
+            if rule is None:
+                row = _row(system, figure, known)
+            elif rule.bound or not any(operand.point for operand in rule.operands):
+                identities += [] if rule.bound else [_identity(system, figure, rule)]
+                continue
+            else:
+                row = _row(system, figure, None) if known is None or system_id in present else None
+            if row is not None:
                 rows.append(row)
     return Study(tuple(rows), tuple(identities), facts)
 
@@ -85,7 +91,8 @@ def read_points(marts: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
 
 
 def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row | None:
-    """A figure with its value; of systems known by ratios, claims or formulas only, as it is printed.
+    """A figure with its value; as it is printed where `known` is None, of systems known by ratios, claims or formulas
+    only, and where it follows from rows of the marts that are no figure.
 
     A figure that the study contradicts has the value that the other figures leave; one that is suspect weighs little.
     Neither is judged.
@@ -113,7 +120,7 @@ def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Row
         table=figure.table,
         study=figure.study,
         se=max(se, SUSPECT_SD * abs(value)) if suspect else se,
-        judged=figure.target and numeric and doubt is None and not suspect,
+        judged=wanted is not None and figure.target and numeric and doubt is None and not suspect,
         mart_metric="" if wanted is None else wanted.metric,
         rounding=0.5 * 10.0 ** int(Decimal(figure.value).as_tuple().exponent),
         point="" if wanted is None else wanted.point,
@@ -173,10 +180,7 @@ def _of_workload(system: System) -> list[Identity]:
     ]
 
 
-def _identity(system: System, figure: Figure) -> Identity | None:
-    rule = derived_rule(system, figure)
-    if rule is None or rule.bound or any(operand.point for operand in rule.operands):
-        return None
+def _identity(system: System, figure: Figure, rule: DerivedRule) -> Identity:
     operands = tuple(
         Operand(
             system=operand.system,

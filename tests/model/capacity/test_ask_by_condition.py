@@ -52,6 +52,35 @@ def test_a_point_that_no_network_has_stands_for_the_conditions_it_was_measured_a
             predict(made, "link", at)
 
 
+def test_a_point_of_a_network_has_all_that_was_measured_at_it_and_parts_in_place_of_the_whole(bundle):
+    rows = [
+        Row("shop", "itr_tps", {"lpar": lpar, "pool": pool}, 3000.0 + n, "tran/s", "runs", point=pool)
+        for n, (lpar, pool) in enumerate((lpar, pool) for lpar in ("A", "B") for pool in ("1", "2"))
+    ]
+    rows.append(Row("shop", "csa_kb", {"pool": "2"}, 700.0, "KB", "storage", point="2"))
+    known = {**bundle, "conditions": fit(rows, {})}
+    plain, asked = predict(bundle, "shop", {"point": "2"}), predict(known, "shop", {"point": "2"})
+    assert value(asked, "cpu_busy_pct") == value(plain, "cpu_busy_pct")
+    itr = [(output["condition"], output["value"]) for output in asked["outputs"] if output["metric"] == "itr_tps"]
+    assert itr == [("lpar=A; pool=2", 3001.0), ("lpar=B; pool=2", 3003.0)]
+    assert value(asked, "csa_kb")["value"] == 700.0
+
+
+def test_a_point_without_conditions_of_its_own_has_the_figures_that_were_measured_at_it(bundle):
+    rows = [Row("shop", "END/S", {"figure": f"{n}"}, 9.0 + n, "tran/s", "report", point="report") for n in (1, 2)]
+    rows.append(Row("shop", "csa_kb", {}, 700.0, "KB", "storage", point="1"))
+    asked = predict({**bundle, "conditions": fit(rows, {})}, "shop", {"point": "report"})
+    found = {output["condition"]: output["value"] for output in asked["outputs"]}
+    assert found == {"figure=1": 10.0, "figure=2": 11.0}
+
+
+def test_the_machine_that_all_figures_were_measured_on_is_part_of_their_condition(bundle):
+    rows = [Row("shop", "csa_kb", {"machine": "m1", "group": group}, 700.0, "KB", "runs") for group in ("csa", "sqa")]
+    known = {**bundle, "conditions": fit(rows, {})}
+    asked, told = (predict(known, "shop", {"group": "csa", **machine}) for machine in ({"machine": "m1"}, {}))
+    assert asked["outputs"] == told["outputs"]
+
+
 @pytest.mark.parametrize("rate", [-3.0, 0.0, float("nan"), float("inf")])
 def test_a_rate_that_cannot_be_is_refused_whatever_the_laws_know(with_laws, rate):
     rows = [Row("shop", "etr_tps", {}, 6000.0, "tran/s", "summary")]

@@ -29,6 +29,7 @@ def known(bundle):
         Row("formula", "cpu_s_per_elapsed_s", {}, 0.044, "s/s", "formula"),
         Row("formula", "result", {}, 4.4 / 3, "pct of 3 CPs", "formula"),
         Row("ratios", "avg_pct", {"benchmark": "B"}, -3.0, "pct", "ratios"),
+        Row("wider", "avg_pct", {"benchmark": "C"}, -3.0, "pct", "ratios"),
         *(Row("held", "throughput", {"users": f"{n}"}, n / 10.0, "tran/s", "law") for n in (100, 200, 400)),
         *(Row("held", "storage_kb", {"users": f"{n}"}, 50.0 + n, "KB", "law") for n in (100, 200, 400)),
         *(Row("sent", "throughput", {"users": f"{n}"}, n / 10.0, "MB/s", "law") for n in (100, 200, 400)),
@@ -49,6 +50,7 @@ def known(bundle):
         "driven": {"concurrent_users": "200", "requested_rate": "maximum"},
         "sorts": {"lu2_clients": "20", "web_clients": "30", "workload": "w"},
         "ratios": {"sessions": "3"},
+        "wider": {"sessions": "8 to 128", "buffer_kb": "1;8"},
         "formula": {"users": "8000"},
     }
     return {**bundle, "conditions": fit(rows, facts)}
@@ -180,6 +182,17 @@ def test_rates_of_which_nothing_is_known_are_refused_with_the_reason(known, syst
 def test_ratios_do_not_depend_on_how_many_ask(known):
     asked = predict(known, "ratios", {"sessions": 6})
     assert value(asked, "avg_pct")["value"] == -3.0
+
+
+def test_beyond_a_range_of_counts_a_change_is_less_sure_and_the_note_says_the_range(known):
+    within = predict(known, "wider", {"sessions": 100})
+    near, far = (predict(known, "wider", {"sessions": count}) for count in (256, 1280))
+    assert within["outputs"] == predict(known, "wider", {})["outputs"]
+    assert value(near, "avg_pct")["value"] == value(far, "avg_pct")["value"] == -3.0
+    low, lower = value(near, "avg_pct")["lo"], value(far, "avg_pct")["lo"]
+    assert -20 < lower < low < -6 and value(near, "avg_pct")["hi"] > 0
+    assert near["extrapolated"] and "8 to 128 were measured" in near["notes"][0]
+    assert value(predict(known, "wider", {"buffer_kb": 16}), "avg_pct")["lo"] == pytest.approx(low)
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,14 @@ def model():
     return json.loads(json.dumps(fit(rows, facts, [identity])))
 
 
+def test_what_has_levels_of_what_follows_alone_is_asked_by_them():
+    rows = [row("one", "itr_tps", {"machine": m}, rate, "tran/s", "runs") for m, rate in (("m1", 100.0), ("m2", 112.0))]
+    operands = tuple(Operand(condition={"machine": m, "quantity": ""}) for m in ("m2", "m1"))
+    gain = Identity("one", "runs", "study", "itr_tps", {"quantity": "gain"}, "pct", "change_pct", operands)
+    (found,) = predict(fit(rows, {"one": {}}, [gain]), "one", {"quantity": "gain"})
+    assert (found.metric, found.value) == ("itr_tps", pytest.approx(12.0))
+
+
 def values(outputs):
     return {(o.metric, o.condition.get("component", "")): o for o in outputs}
 

@@ -62,6 +62,12 @@ def test_what_follows_in_a_workload_follows_in_every_system_that_runs_it():
     assert known["cics53-18cp", "sdt_reads_per_s"] == 5 * (total - updates)
 
 
+def test_what_follows_from_rows_of_the_marts_that_are_no_figure_is_as_printed():
+    for marts in (None, marts_of("cics53-18cp")):
+        rows = [row for row in read_catalogue(["cics53-18cp"], marts).rows if row.metric == "routed_tps"]
+        assert [(row.value, row.judged) for row in rows] == [(23251, False)]
+
+
 def test_what_the_marts_lack_is_left_out():
     assert read_catalogue(["ims10-msc-ctc"], []).rows == ()
 
