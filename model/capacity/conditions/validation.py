@@ -59,7 +59,7 @@ class Case:
 
     @property
     def error_pct(self) -> float:
-        """Distance from the measured value in per cent of it."""
+        """Distance from the measured value in per cent of it; NaN where that is zero."""
         return _distance_pct(self.predicted, self.measured)
 
     @property
@@ -74,8 +74,8 @@ class Case:
 
     @property
     def covered(self) -> bool:
-        """Whether the interval holds the measured value."""
-        slack = ROUNDING * abs(self.measured)
+        """Whether the interval holds the measured value, or what is printed as zero."""
+        slack = ROUNDING * abs(self.measured) if self.measured else self.rounding
         return self.lo - slack <= self.measured <= self.hi + slack
 
     @property
@@ -88,11 +88,13 @@ class Case:
 class Family:
     """Errors of one sort of metric over numeric or over named levels, in per cent.
 
+    What is measured as zero has no error in per cent: such cases, `zeros` of all `cases`, count for the shares alone.
     `as_printed_pct` says how many predictions are the measured value as far as its digits tell.
     """
 
     name: str
     cases: int
+    zeros: int
     median_pct: float
     p95_pct: float
     naive_median_pct: float
@@ -103,8 +105,12 @@ class Family:
 
     @property
     def better(self) -> bool:
-        """Whether the laws are at least as good as the naive answer in the median, or in the large errors."""
-        return self.median_pct <= self.naive_median_pct + 1e-9 or self.p95_pct < self.naive_p95_pct
+        """Whether the laws are at least as good as the naive answer in the median, or in the large errors.
+
+        With zeros alone there is nothing to compare, and it is not said to be worse.
+        """
+        nearer = self.median_pct <= self.naive_median_pct + 1e-9 or self.p95_pct < self.naive_p95_pct
+        return nearer or self.zeros == self.cases
 
 
 @dataclass(frozen=True)
@@ -118,11 +124,11 @@ class StudyValidation:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "families": [{**vars(family), "better_than_naive": family.better} for family in self.families],
+            "families": [_plain({**vars(family), "better_than_naive": family.better}) for family in self.families],
             "coverage_pct": 100.0 * float(np.mean([case.covered for case in self.cases])),
             "unjudged_systems": list(self.unjudged),
             "cases": [
-                {name: getattr(case, name) for name in (*Case.__dataclass_fields__, "error_pct", "naive_error_pct")}
+                _plain({name: getattr(case, name) for name in (*vars(case), "error_pct", "naive_error_pct")})
                 for case in self.cases
             ],
         }
@@ -130,11 +136,11 @@ class StudyValidation:
     def to_text(self) -> str:
         """A table by family, then what could not be judged."""
         head = (
-            "family                            cases  median %   95 %  naive %   95 %  covered %  half-width %  "
+            "family                            cases  zeros  median %   95 %  naive %   95 %  covered %  half-width %  "
             "as printed %"
         )
         lines = [head] + [
-            f"{f.name:33} {f.cases:5} {f.median_pct:9.2f} {f.p95_pct:6.1f} {f.naive_median_pct:8.2f} "
+            f"{f.name:33} {f.cases:5} {f.zeros:6} {f.median_pct:9.2f} {f.p95_pct:6.1f} {f.naive_median_pct:8.2f} "
             f"{f.naive_p95_pct:6.1f} {f.coverage_pct:10.0f} {f.half_width_pct:13.2f} "
             f"{f.as_printed_pct:13.0f}" + ("" if f.better else "  worse")
             for f in self.families
@@ -144,6 +150,9 @@ class StudyValidation:
         lines.append(
             f"no worse than the naive answer, in the median or at 95 %, in {better} of {len(self.families)} families; "
             f"{covered:.0f} % covered"
+        )
+        lines.append(
+            "values measured as zero have no error in %: only whether they are held, and as printed, is counted"
         )
         lines.append(f"too few points to be judged: {', '.join(self.unjudged) or 'none'}")
         return "\n".join(lines)
@@ -166,7 +175,7 @@ def validate(study: Study) -> StudyValidation:
     by_family: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_family[case.family].append(case)
-    families = tuple(_family(name, found) for name, found in sorted(by_family.items()))
+    families = tuple(family_of(name, found) for name, found in sorted(by_family.items()))
     counts = {row.system: 0 for row in study.rows if row.judged}
     for case in cases:
         counts[case.system] += 1
@@ -222,24 +231,30 @@ def _case(table: Table, cell: Cell, how: str, left_out: str, ends: tuple[float, 
     )
 
 
-def _family(name: str, cases: list[Case]) -> Family:
-    errors = [case.error_pct for case in cases]
-    naive = [case.naive_error_pct for case in cases]
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values with None for what is no number."""
+    return {name: None if value != value else value for name, value in values.items()}
+
+
+def family_of(name: str, cases: list[Case]) -> Family:
+    """Errors, limits and digits of some cases."""
+    above = [case for case in cases if case.measured]
+    errors = [case.error_pct for case in above] or [math.nan]
+    naive = [case.naive_error_pct for case in above] or [math.nan]
     return Family(
         name,
         len(cases),
+        len(cases) - len(above),
         float(np.median(errors)),
         float(np.quantile(errors, 0.95)),
         float(np.median(naive)),
         float(np.quantile(naive, 0.95)),
         100.0 * float(np.mean([case.covered for case in cases])),
-        float(np.median([case.half_width_pct for case in cases])),
+        float(np.median([case.half_width_pct for case in above] or [math.nan])),
         100.0 * float(np.mean([case.as_printed for case in cases])),
     )
 
 
 def _distance_pct(one: float, other: float, base: float | None = None) -> float:
     size = abs(other if base is None else base)
-    if size == 0:
-        return 0.0 if one == other else 100.0
-    return 100.0 * abs(one - other) / size
+    return 100.0 * abs(one - other) / size if size else math.nan

@@ -1,5 +1,6 @@
 """Leaving levels out: the errors are those of predictions that never saw the value."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from model.capacity.conditions.fitting import fit
 from model.capacity.conditions.reading import read_catalogue
 from model.capacity.conditions.rows import Row, Study
-from model.capacity.conditions.validation import validate
+from model.capacity.conditions.validation import Case, StudyValidation, family_of, validate
 
 
 def linear(system, base, slope, scatter, seed):
@@ -75,3 +76,19 @@ def test_what_is_printed_with_a_digit_less_is_rounded_ten_times_as_much():
     roundings = {row.value: row.rounding for row in study.rows}
     assert roundings[29.277] == pytest.approx(0.0005)
     assert {row.rounding for row in study.rows if row.value == int(row.value)} <= {0.5}
+
+
+def test_what_is_printed_as_zero_is_held_within_its_digits_and_has_no_error_in_per_cent():
+    def case(measured, predicted, lo, hi):
+        return Case("s", "t", "time", "iit", {}, "itself", measured, predicted, lo, hi, 0.1, 0.05)
+
+    held, missed, known = case(0.0, 0.1, 0.04, 0.2), case(0.0, 0.1, 0.06, 0.2), case(10.0, 11.0, 9.0, 12.0)
+    assert (held.covered, missed.covered) == (True, False)
+    both = family_of("time", [held, missed, known])
+    assert (both.cases, both.zeros) == (3, 2)
+    assert (both.median_pct, both.half_width_pct) == pytest.approx((10.0, 15.0))
+    assert both.coverage_pct == pytest.approx(200.0 / 3.0)
+    alone = StudyValidation((held,), (family_of("time", [held]),), ())
+    plain = json.loads(json.dumps(alone.to_dict(), allow_nan=False))
+    assert plain["cases"][0]["error_pct"] is None and plain["families"][0]["median_pct"] is None
+    assert "measured as zero have no error" in alone.to_text()
