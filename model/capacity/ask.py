@@ -292,16 +292,15 @@ def _states(
 ) -> Iterator[Evaluated]:
     """As :func:`_evaluated`, of one scenario: with responses where these are asked for, or where a limit may be full,
     as what it lets through hangs on them: it is full at the first or the last load if at any. What there is to note of
-    these two, limits have looked at already unless users send otherwise there."""
+    these two, limits have looked at already."""
     asked = ready.at_rates(scenario.as_asked().at_loads([0, -1])) if ready.limits else None
     full = asked is not None and any(np.any(used >= 1.0) for used in asked.limits.values())
-    known = ready.settled(scenario)
 
     def ends() -> State:
-        return asked if asked is not None and scenario.users is None else ready.at_rates(known.at_loads([0, -1]))
+        return asked if asked is not None else ready.at_rates(scenario.at_loads([0, -1]))
 
     for some in ready.blocks(len(loads)):
-        state = ready.let_through(known.at_loads(some), responses=responses or full)
+        state = ready.evaluate(scenario.at_loads(some), responses=responses or full)
         noted = partial(lambda state: state, state) if state.response_ms or state.limits else ends
         yield [values[i] for i in some], [loads[i] for i in some], state, noted
 

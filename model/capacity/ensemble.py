@@ -117,7 +117,7 @@ class System:
         self.responses = tuple(self._response(law) for law in entry["response"].values())
         self.of_responses = Responses(self.responses, self.draws)
         self.limits = tuple(self._limit(limit) for limit in entry.get("limits", ()))
-        self._known_of_users: dict[frozenset[str], System] = {}
+        self._known_of_users: dict[tuple[frozenset[str], bool], System] = {}
         self.bursts = None
         if entry.get("bursts"):
             on, lasting_s = (self._drawn(entry["bursts"][key]) for key in ("on", "lasting_s"))
@@ -259,41 +259,35 @@ class System:
         return queues.erlang_c(sum(before, np.zeros((self.draws, 1))), scenario.engines)
 
     def evaluate(self, scenario: Scenario, *, responses: bool = True) -> State:
-        """Usage and busy at a scenario, users sending as often as they get answers, with responses and limits or
-        without."""
-        return self.let_through(self.settled(scenario), responses=responses)
-
-    def settled(self, scenario: Scenario) -> Scenario:
-        """The scenario at the rates that its users make, if it has any."""
-        if scenario.users is None:
-            return scenario
-        return settled(self._of_users(frozenset(scenario.thinking(self.streams))).at_rates, self, scenario)
-
-    def let_through(self, scenario: Scenario, *, responses: bool = True) -> State:
-        """As :meth:`evaluate`, every class at the rate of the scenario."""
-        at_rates = partial(self.at_rates, responses=responses)
-        return let_through(at_rates, self, at_rates(scenario))
+        """Usage and busy at a scenario, users sending as often as they get answers, with responses and limits, which
+        users need, or without."""
+        at_rates = partial(self.at_rates, responses=responses or scenario.users is not None)
+        state = at_rates(scenario.as_asked())
+        if scenario.users is not None:
+            found, loads = settled(self._of_users(scenario).at_rates, self, state, scenario.users)
+            if len(loads):
+                state = replace(state.with_loads(loads, at_rates(found.at_loads(loads))), scenario=found)
+        return let_through(at_rates, self, state)
 
     def blocks(self, loads: int) -> list[NDArray[np.intp]]:
         """The numbers of so many loads, of as many at once as the processor's cache has room for."""
         values = loads * self.draws * max(len(self.responses), len(self.laws))
         return np.array_split(np.arange(loads), max(min(round(values / AT_ONCE), loads), 1))
 
-    def _of_users(self, thinking: frozenset[str]) -> System:
-        """The system with the responses alone that what users of these streams send depends on, without their
-        percentiles."""
-        if thinking in self._known_of_users:
-            return self._known_of_users[thinking]
-        needed = set(thinking)
-        for limit in self.limits:
-            # What is held on engines, or while others queue, changes the waits of all who share these.
-            held = bool(limit.of_inside.any() or limit.of_engines.any())
-            needed.update(self.streams if held else (self.streams[i] for i in limit.members))
-        found = copy(self)
-        found.responses = tuple(replace(one, p90=None) for one in self.responses if one.stream in needed)
-        found.of_responses = Responses(found.responses, self.draws)
-        self._known_of_users[thinking] = found
-        return found
+    def _of_users(self, scenario: Scenario) -> System:
+        """The system with the responses and limits alone that what users send depends on, without percentiles."""
+        thinking = frozenset(scenario.thinking(self.streams))
+        # What is held on engines, or while others queue, changes the waits of all who share these.
+        limits = (limit for limit in self.limits if limit.holds_back(scenario))
+        held = any(limit.of_inside.any() or limit.of_engines.any() for limit in limits)
+        if (thinking, held) not in self._known_of_users:
+            found = self._known_of_users[thinking, held] = copy(self)
+            some = (one for one in self.responses if held or one.stream in thinking)
+            found.responses = tuple(replace(one, p90=None) for one in some)
+            found.of_responses = Responses(found.responses, self.draws)
+            some_of = {self.numbers[one.stream] for one in found.responses if one.stream in self.numbers}
+            found.limits = tuple(limit for limit in self.limits if some_of.intersection(limit.members))
+        return self._known_of_users[thinking, held]
 
     # Where a stretch is infinite, a draw in which nothing answers to it gives no number, and is set to infinite below.
     @np.errstate(invalid="ignore", divide="ignore")
@@ -406,10 +400,8 @@ class System:
 
     def _limits(self, scenario: Scenario, times: Times) -> None:
         """Add the waits for limits to the responses of their members."""
-        for limit in self.limits:
-            if not limit.reached and limit.name not in scenario.limits:
-                continue
+        for limit in (one for one in self.limits if one.holds_back(scenario)):
             numbers = [self.numbers.get(stream) for _, stream in times.keys]
             members = {i: n for i, n in enumerate(numbers) if n is not None and n in limit.members}
-            coming = sum((self.stream(scenario, self.streams[i]) for i in limit.members), np.zeros((self.draws, 1)))
-            times.hold_back(limit, members, coming, scenario)
+            rates = np.moveaxis(scenario.rates[:, :, list(limit.members)], 2, 0)
+            times.hold_back(limit, members, rates, scenario)

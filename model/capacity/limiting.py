@@ -43,16 +43,18 @@ class Times:
     def __post_init__(self) -> None:
         self.eased = np.ones(self.response.shape)
 
-    def hold_back(self, limit: Limit, members: Mapping[int, int], coming: Array, scenario: Scenario) -> None:
+    def hold_back(self, limit: Limit, members: Mapping[int, int], rates: Array, scenario: Scenario) -> None:
         """Add the wait for a limit to the responses of its ``members``: the stream of each, by number of the response.
 
-        ``coming`` are transactions/s of all that share it, (draws or 1, loads).
+        ``rates`` are transactions/s of each that shares it, (members of the limit, draws or 1, loads).
         """
-        numbers, streams = list(members), list(members.values())
-        share = self.rate[numbers] / np.maximum(coming, 1e-12)
-        weight = np.array([limit.weight(n) for n in streams]).reshape(-1, 1, 1)
+        numbers, which = list(members), [limit.members.index(n) for n in members.values()]
+        coming = rates.sum(axis=0)
+        share = np.maximum(rates, 1e-12) / np.maximum(coming, 1e-12)
+        weight = np.array(limit.weights)[:, None, None]
         mixed = np.sum(weight * share, axis=0)
-        held_s = limit.hold_s[:, None] * np.sum(np.array([limit.held(n) for n in streams])[:, :, None] * share, axis=0)
+        held_s = limit.hold_s[:, None] * np.sum(limit.holds[:, :, None] * share, axis=0)
+        weight, share = weight[which], share[which]
         free, endless = np.maximum(held_s, 0.0), np.zeros(mixed.shape, bool)
         places = np.asarray(scenario.limits.get(limit.name, limit.servers[:, None]), float)
         others = np.asarray(scenario.extra.get(limit.beside, 0.0)) * places

@@ -182,6 +182,10 @@ class Limit:
     of_engines: Array
     factor: Array
 
+    def holds_back(self, scenario: Scenario) -> bool:
+        """Whether anybody may wait for it."""
+        return self.reached or self.name in scenario.limits
+
     def weight(self, stream: int) -> float:
         """How long a member waits beside the mean of all."""
         return self.weights[self.members.index(stream)]

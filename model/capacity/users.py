@@ -33,8 +33,8 @@ FEWER = 0.25, 1e-3
 STRETCHES = 2
 # How long nobody is taken to wait, which changes nothing.
 NOBODY_MS = 1.0
-# Room that is none.
-NO_ROOM = 1e-9
+# Room that is none, and transactions/s.
+NO_ROOM, NOTHING = 1e-9, 1e-8
 
 
 def needed(state: State, system: System) -> dict[int, Array]:
@@ -59,8 +59,9 @@ def _responses(system: System) -> dict[int, tuple[str, str]]:
     return {system.numbers[one.stream]: (one.metric, one.stream) for one in known}
 
 
-def settled(at_rates: AtRates, system: System, scenario: Scenario) -> Scenario:
-    """The scenario at the rates that its users make, (draws, loads, streams).
+def settled(at_rates: AtRates, system: System, state: State, users: Array) -> tuple[Scenario, Numbers]:
+    """The scenario at the rates that its users make, (draws, loads, streams), and at which loads these are others than
+    those of the ``state`` that was looked at first.
 
     Classes that wait for the same things wait in proportion to each other, nearly: by how much longer than so far is
     looked for, for all of them together, until they wait as long as queues at the rates that follow have it; then anew
@@ -68,10 +69,15 @@ def settled(at_rates: AtRates, system: System, scenario: Scenario) -> Scenario:
     wait for no others. Where a class finds no room however little it sends, it gets no answers, and sends nothing more:
     ``users`` of the scenario are then those of such classes.
     """
-    assert scenario.users is not None
-    shape = (system.draws, scenario.users.shape[1], len(system.streams))
-    users = np.broadcast_to(scenario.users, shape)
-    rates, longer = np.broadcast_to(scenario.rates, shape).copy(), np.ones(shape)
+    scenario, shape = state.scenario, (*state.busy.shape, len(system.streams))
+    users, asked = np.broadcast_to(users, shape), np.broadcast_to(scenario.rates, shape)
+    rates, longer = asked.copy(), np.ones(shape)
+
+    def otherwise(loads: Numbers) -> NDArray[np.bool_]:
+        """Which of some loads are no more those of the state."""
+        changed = (rates[:, loads] != asked[:, loads]) | (longer[:, loads] != 1.0)
+        return np.asarray(changed.any(axis=(0, 2)))
+
     groups = _groups(system, [s for s in _responses(system) if np.any(users[:, :, s] > 0)])
     known = [np.full(shape, np.nan) for _ in groups]
     for turn in range(ROUNDS):
@@ -80,24 +86,26 @@ def settled(at_rates: AtRates, system: System, scenario: Scenario) -> Scenario:
             if not len(loads):
                 continue
             before = rates[:, loads]
-            start = replace(scenario, rates=rates, users=None, longer=longer).at_loads(loads)
-            again = np.where(before > 0.0, before, np.broadcast_to(scenario.rates, shape)[:, loads])
-            start = replace(start, rates=_with(before, group.streams, again[:, :, group.streams]))
-            sent = _sent(at_rates, start, users[:, loads], group, FIRST_STEP if turn == 0 else STEP)
+            again = np.where(before > 0.0, before, asked[:, loads])[:, :, group.streams]
+            start = replace(
+                scenario.at_loads(loads), rates=_with(before, group.streams, again), longer=longer[:, loads]
+            )
+            seen = state, loads, otherwise(loads)
+            sent = _sent(at_rates, start, seen, users[:, loads], group, FIRST_STEP if turn == 0 else STEP)
             # On full engines waits answer to changes of the others that do not count.
             moved = np.ones(len(loads), bool) if turn == 0 else _changed(before, sent.rates)
             rates[:, loads[moved]] = sent.rates[:, moved]
             longer[:, loads[moved]] = sent.longer[:, moved]  # type: ignore[index]
             # Of a single class no proportions are to be found anew.
             settled_at[:, loads] = rates[:, loads] if len(group.streams) == 1 else before
-    found = replace(scenario, rates=rates, users=None, longer=longer)
-    unanswered = np.where((found.rates > 0.0) | (scenario.rates <= 0.0), 0.0, users)
-    return replace(found, users=unanswered) if unanswered.any() else found
+    unanswered = np.where((rates > 0.0) | (asked <= 0.0), 0.0, users)
+    found = replace(scenario, rates=rates, users=unanswered if unanswered.any() else None, longer=longer)
+    return found, np.flatnonzero(otherwise(np.arange(shape[1])))
 
 
 def _changed(before: Array, now: Array) -> NDArray[np.bool_]:
     """(loads,) where rates are not as near as they are told apart."""
-    return np.asarray(~np.isclose(before, now, rtol=NEAR).all(axis=(0, 2)))
+    return np.asarray(~(np.abs(before - now) <= NOTHING + NEAR * now).all(axis=(0, 2)))
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,22 @@ class _Group:
     keys: list[tuple[str, str]]
     limits: tuple[str, ...]
     beside: list[int]
+
+    def times(self, state: State, users: Array, loads: Numbers | slice = slice(None)) -> tuple[Array, Array, Array]:
+        """(draws, loads, classes) waits of so many users at some loads of a state, and what responses have beside them,
+        in s; (draws, loads, 1) the room that is left in what they wait for, as a part of it, below zero where more is
+        asked for."""
+        response = np.stack([state.response_ms[key][:, loads] for key in self.keys], axis=2)
+        using = np.stack([state.using_ms[key][:, loads] for key in self.keys], axis=2)
+        other = np.stack([state.waiting_ms[key]["other"][:, loads] for key in self.keys], axis=2)
+        with np.errstate(invalid="ignore"):
+            waiting = np.where(np.isfinite(response), np.maximum(response - using - other, NO_WAIT * using), np.inf)
+            beside = np.where(np.isfinite(response), response - waiting, 0.0)
+        # Who is not there waits as long as ever, whatever the others do.
+        waiting = np.where(users > 0.0, waiting, NOBODY_MS)
+        taken = [state.taken[key][:, loads] for key in self.keys]
+        taken += [state.limits[name][:, loads] for name in self.limits if name in state.limits]
+        return waiting / 1e3, beside / 1e3, 1.0 - np.max(taken, axis=0)[:, :, None]
 
 
 def _groups(system: System, streams: list[int]) -> list[_Group]:
@@ -127,37 +151,34 @@ def _groups(system: System, streams: list[int]) -> list[_Group]:
     ]
 
 
-def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, step: float) -> Scenario:
-    """The scenario with one group sending as its users do."""
+def _sent(
+    at_rates: AtRates,
+    scenario: Scenario,
+    seen: tuple[State, Numbers, NDArray[np.bool_]],
+    users: Array,
+    group: _Group,
+    step: float,
+) -> Scenario:
+    """The scenario with one group sending as its users do; ``seen`` is a state, which of its loads are those of the
+    scenario, and where its rates are others."""
     assert scenario.think_s is not None and scenario.longer is not None
     streams = group.streams
     think_s, number, asked = scenario.think_s[:, :, streams], users[:, :, streams], scenario.rates[:, :, streams]
 
     before, everywhere = scenario.longer, np.arange(number.shape[1])
+    state, of_state, stale = seen
 
     def times_at(sent: Array, loads: Numbers, longer: Array | float = 1.0) -> tuple[Array, Array, Array]:
-        """(draws, loads, classes) waits, and what responses have beside them, in s; (draws, loads, 1) the room that is
-        left in what they wait for, as a part of it, below zero where more is asked for."""
+        """The group's waits at such rates."""
         here = replace(scenario, longer=_with(before, group.beside, longer)).at_loads(loads)
-        state = at_rates(replace(here, rates=_with(here.rates, streams, sent)))
-        response = np.stack([state.response_ms[key] for key in group.keys], axis=2)
-        using = np.stack([state.using_ms[key] for key in group.keys], axis=2)
-        other = np.stack([state.waiting_ms[key]["other"] for key in group.keys], axis=2)
-        with np.errstate(invalid="ignore"):
-            waiting = np.where(np.isfinite(response), np.maximum(response - using - other, NO_WAIT * using), np.inf)
-            beside = np.where(np.isfinite(response), response - waiting, 0.0)
-        # Who is not there waits as long as ever, whatever the others do.
-        waiting = np.where(number[:, loads] > 0.0, waiting, NOBODY_MS)
-        taken = [state.taken[key] for key in group.keys]
-        taken += [state.limits[name] for name in group.limits if name in state.limits]
-        return waiting / 1e3, beside / 1e3, 1.0 - np.max(taken, axis=0)[:, :, None]
+        return group.times(at_rates(replace(here, rates=_with(here.rates, streams, sent))), number[:, loads])
 
     sent = asked
-    waiting, beside, _ = times_at(sent, everywhere)
-    for part in FEWER:
+    waiting, beside, _ = group.times(state, number, of_state)
+    for part in (1.0, *FEWER):
         stuck = ~np.isfinite(waiting)
-        if np.any(stuck):
-            loads = np.flatnonzero(stuck.any(axis=(0, 2)))
+        loads = np.flatnonzero(stale if part == 1.0 else stuck.any(axis=(0, 2)))
+        if len(loads):
             sent = np.where(stuck, part * asked, sent)
             waiting[:, loads], beside[:, loads], _ = times_at(sent[:, loads], loads)
     lost = np.asarray(~np.isfinite(waiting).all(axis=2, keepdims=True))
@@ -201,7 +222,7 @@ def _sent(at_rates: AtRates, scenario: Scenario, users: Array, group: _Group, st
     for point, loads, found in looked_at:
         here = point == longer[:, loads]
         left[:, loads] = np.where(here, np.maximum(1.0 - found, 1.0), left[:, loads])
-    sent = rates_at(longer, everywhere)
+    sent = np.where(unsettled[:, None], rates_at(longer, everywhere), sent)
     sent = np.where(~lost & (sent > FEWER[-1] * asked), sent, 0.0)
     full = np.flatnonzero((left > 1.0 + NEAR).any(axis=(0, 2)))
     for _ in range(STRETCHES if len(full) else 0):

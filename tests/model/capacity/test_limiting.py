@@ -26,7 +26,7 @@ def answered(limit: Limit, load: float) -> Times:
     arrays = [np.asarray(one, float).reshape(2, 1, 1) for one in (rate, used, [used.sum()] * 2, [ENGINES] * 2, using)]
     cp = arrays[4] * (stretch - 1.0)
     times = Times([("ms", "members"), ("ms", "others")], *arrays[:4], arrays[4] + cp, arrays[4], {"cp": cp.copy()})
-    times.hold_back(limit, {0: 0}, arrays[0][0], Scenario(rate, ENGINES))
+    times.hold_back(limit, {0: 0}, arrays[0][:1], Scenario(rate, ENGINES))
     return times
 
 
@@ -82,7 +82,7 @@ def test_who_waits_for_a_limit_is_inside_those_that_are_held_around_it(copies, l
     region = Limit("QR", "limit", *shape, one, none, none, one / copies, float(copies) * one)
     tasks = Limit("MXT", "limit", *shape, 100.0 * one, none, one, none, one)
     for limit in (region, tasks):
-        times.hold_back(limit, {0: 0}, times.rate[0], Scenario(times.rate, 64))
+        times.hold_back(limit, {0: 0}, times.rate, Scenario(times.rate, 64))
     inside = copies * load / (1.0 - load)
     assert times.full["MXT"].item() * 100.0 == pytest.approx(inside, rel=0.02)
     assert times.response.item() == pytest.approx(1e3 * inside / rate, rel=0.02)

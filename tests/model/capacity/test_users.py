@@ -229,6 +229,25 @@ def test_nothing_is_said_of_users_in_an_interval_without_any():
         assert all(one.metric != "users" for one in answer.outputs)
 
 
+def test_users_wait_for_volumes_as_long_as_the_other_classes_hold_them():
+    entry = bundle()["systems"]["PRDA"]
+    order = {stream["name"]: i for i, stream in enumerate(entry["streams"])}
+    known = {"servers": 4.0, "hold_s": 0.01, "of_inside": 0.0, "of_engines": 0.0, "factor": 1.0}
+    volumes = {"name": "dasd", "members": ["LOW", "HIGH"], "weights": [0.8, 1.1], "kind": "devices"}
+    volumes |= {key: {"centre": value, "draws": []} for key, value in known.items()}
+    volumes["holds"] = [{"centre": held, "draws": []} for held in (0.6, 1.3)]
+    system = System({**entry, "limits": [volumes]})
+    load = understand(system, {}).scenario.as_asked()
+    full = system.at_rates(load).limits["dasd"][0, 0]
+    system = System({**entry, "limits": [{**volumes, "hold_s": {"centre": 0.009 / full, "draws": []}}]})
+    users = needed(system.at_rates(load), system)
+    asked = replace(load, users=np.zeros((system.draws, 1, len(order))))
+    asked.users[:, :, order["LOW"]] = 1.2 * users[order["LOW"]]
+    state = system.evaluate(asked)
+    assert state.waiting_ms["response_ms", "LOW"]["dasd"][0, 0] > 5.0
+    assert needed(state, system)[order["LOW"]] == pytest.approx(1.2 * users[order["LOW"]], rel=2e-3)
+
+
 def test_a_falling_function_is_followed_to_its_zero_and_over_its_jump():
     jumps = np.array([-5.0, 3.0, -9.0])
 
