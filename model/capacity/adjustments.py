@@ -176,3 +176,10 @@ def scaled(output: Output, by: Factor) -> Output:
     most = FULL_PCT if output.unit == "pct" and output.hi <= FULL_PCT else math.inf
     value, low, high = (min(end, most) for end in ends)
     return replace(output, value=value, lo=low, hi=high)
+
+
+def log_sd(output: Output) -> float:
+    """Standard deviation of the logarithm of a figure, by its 90 % limits; 0 without limits above zero."""
+    if not output.lo or not output.hi or output.lo <= 0:
+        return 0.0
+    return math.log(output.hi / output.lo) / (2.0 * Z_90)

@@ -25,6 +25,7 @@ from model.capacity.headroom import headroom
 from model.capacity.loads import Load
 from model.capacity.moving import as_measured, completed, moved, needs_network
 from model.capacity.offered import configured
+from model.capacity.otherwise import with_options
 from model.capacity.parts import Scenario, State
 from model.capacity.questions import OBSERVED, QuestionError, said, system_entry
 from model.capacity.siblings import answer_by_sibling, sibling_of
@@ -63,6 +64,8 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     if not lawful(bundle, system):
         return _by_network(bundle, system, at)
     at = at_point(bundle, system, at)
+    if (answer := with_options(predict, bundle, system, at)) is not None:
+        return answer
     if (found := counted(bundle, system, at)) is not None:
         return found.said(_at_measured_counts(bundle, system, found.at))
     if (otherwise := at_think_time(bundle, system, at)) is not None:

@@ -94,15 +94,17 @@ def parted(
     the configuration does, or all that was measured (the machine it was measured on), is left out.
     """
     from model.capacity.conditions.answering import laws
+    from model.capacity.conditions.levels import covers
 
     facts = bundle["conditions"].get("facts", {}).get(system, {})
     measured = laws(bundle["conditions"]).keys(system) if lawful(bundle, system) else {}
-    only = {key: levels for key, levels in measured.items() if key in CHANGES and len(levels) == 1}
+    only = {key: levels[0] for key, levels in measured.items() if key in CHANGES and len(levels) == 1}
+    known = {**{key: fact for key, fact in facts.items() if key in KEYS or key not in measured}, **only}
     loads, conditions = {}, {}
     for key, value in (at or {}).items():
-        if key in KEYS and str(value) in (facts.get(key), *only.get(key, ())):
+        if key in known and covers(known[key], str(value)):
             continue
-        if key in ENGINES and key in facts and str(value) != facts[key]:
+        if key in ENGINES and key in facts:
             loads["engines"] = value
         elif key in KEYS or str(key).startswith(PREFIXES):
             loads[key] = value

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from model.capacity.adjustments import PREFIX, Z_90, Factor, scaled
+from model.capacity.adjustments import PREFIX, Factor, log_sd, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.by_condition import by_condition, of_point
 from model.capacity.by_rate import goes_with_rate, with_rate
@@ -137,7 +137,7 @@ def _by_internal_rate(
         raise QuestionError(key, loads[key], f"{key}: no transaction rate was measured at {_words(conditions)}")
     asked = positive(key, loads[key], FULL_PCT if key == BUSY else math.inf)
     own = computed.output(ITR)
-    by = Factor(0.0, _log_sd(own) if own else 0.0)
+    by = Factor(0.0, log_sd(own) if own else 0.0)
     outputs, full = [], []
     for output in (scaled(output, by) for output in internal):
         ends = (output.lo or 0.0, output.value or 0.0, output.hi or 0.0)
@@ -185,14 +185,8 @@ def _change(before: Output | None, after: Output | None) -> Factor | None:
     """The factor between two answers of a network; None where either has no value."""
     if not before or not after or not before.value or not after.value:
         return None
-    spread = _log_sd(after) ** 2 - _log_sd(before) ** 2
+    spread = log_sd(after) ** 2 - log_sd(before) ** 2
     return Factor(math.log(after.value / before.value), math.sqrt(max(spread, 0.0)))
-
-
-def _log_sd(output: Output) -> float:
-    if not output.lo or not output.hi or output.lo <= 0:
-        return 0.0
-    return math.log(output.hi / output.lo) / (2.0 * Z_90)
 
 
 def _words(conditions: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from model.capacity.by_rate import PER_SECOND
 from model.capacity.conditions.names import ALTERNATIVES, POPULATIONS, RATES
 from model.capacity.conditions.tables import number
 from model.capacity.counts import counts_of
+from model.capacity.otherwise import options_of
 from model.capacity.siblings import sibling_of
 from model.capacity.thinking import measured_cycle
 
@@ -51,6 +52,7 @@ def conditions_of(bundle: Mapping[str, Any], system: str) -> list[Condition]:
         for key, levels in measured.items()
         if key not in others and (key in numeric or len(levels) > 1)
     ]
+    found += [Condition(*option) for option in options_of(bundle, system).items() if option[0] not in measured]
     today = configured(bundle, system).items()
     return [*sorted(found, key=_order), *_load(bundle, system), *(_as_today(*one) for one in today)]
 

@@ -104,7 +104,7 @@ class Levels:
                     key = next((name for name in names if name in known), given)
             if key not in known:
                 if key in facts:
-                    if not _covers(facts[key], text):
+                    if not covers(facts[key], text):
                         raise QuestionError(key, text, f"{key}: only {facts[key]!r} was measured", [facts[key]])
                     continue
                 raise QuestionError(key, key, f"at: {key!r} is not understood for {system}", known)
@@ -179,7 +179,7 @@ class Levels:
         )
 
 
-def _covers(fact: str, text: str) -> bool:
+def covers(fact: str, text: str) -> bool:
     """Whether a level is the configuration's: its value, one of several (`20;40`), or within a range (`8 to 128`)."""
     x, ends = number(text), [number(end) for end in fact.split(" to ")]
     if x is not None and len(ends) == 2 and ends[0] is not None and ends[1] is not None:

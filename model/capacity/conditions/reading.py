@@ -42,7 +42,8 @@ def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping
     facts: dict[str, dict[str, str]] = {}
     for system_id in catalogue.systems() if systems is None else systems:
         system = catalogue.system(system_id)
-        facts[system_id] = {fact.attribute: fact.value for fact in system.facts}
+        # Of several parts with an attribute the first is that of the system, before its driver's.
+        facts[system_id] = {fact.attribute: fact.value for fact in reversed(system.facts)}
         if (length_s := _run_length_s(system)) is not None:
             facts[system_id][RUN_S] = f"{length_s:.12g}"
         if system.workload is not None:

@@ -148,9 +148,10 @@ def test_what_is_not_understood_is_refused_with_the_keys_of_network_and_conditio
         predict(with_laws, "shop", at)
 
 
-def test_a_rate_asked_of_several_levels_at_once_is_refused(with_laws):
+def test_a_rate_asked_of_several_levels_at_once_is_refused(bundle):
+    rows = [Row("shop", "etr_tps", {"release": f"Shop R{n}"}, 6000.0, "tran/s", "runs") for n in (1, 2)]
     with pytest.raises(QuestionError, match="stands for several"):
-        predict(with_laws, "shop", {"dedicated_cps": 8, "etr_tps": 3000})
+        predict({**bundle, "conditions": fit(rows, {})}, "shop", {"release": "Shop", "etr_tps": 3000})
 
 
 def test_engines_may_be_asked_for_by_the_name_that_the_configuration_has(with_laws):
