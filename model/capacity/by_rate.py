@@ -94,7 +94,10 @@ def beside_network(
     parts = {metric for metric in metrics if there and metrics.count(metric) > 1}
     known = frozenset((RATE, *at, *(output.metric for output in answered))) - parts
     if rest.keys() == at.keys():
-        more = tuple(output for output in found.outputs if output.metric not in known)
+        tables = {row["table"] for row in bundle["conditions"]["rows"] if row["system"] == system}
+        figures = zip(found.outputs, found.evidence["figures"], strict=True)
+        own = (o for o, one in figures if one["table"] in tables or not goes_with_rate(o.metric, o.unit))
+        more = tuple(output for output in own if output.metric not in known)
         return more, (), _behind(found, more)
     rate = _rate_of(at, answered)
     if rate is None:

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations, permutations
 from typing import TypeVar
 
-from model.capacity.conditions.names import ALTERNATIVES, RATES, RELEASES
+from model.capacity.conditions.names import ALTERNATIVES, RATES, RELEASES, WHOLE_RATES
 from model.capacity.conditions.rows import Row
 
 SYSTEM = "system"
@@ -297,7 +297,7 @@ class Tables:
         self.blocks = tables(self.rows, same or {})
         self._whole: dict[tuple[str, bool], list[tuple[str, dict[str, str], float]]] = defaultdict(list)
         for row in self.rows:
-            if (row.metric == BUSY or row.metric in RATES) and row.value > 0:
+            if (row.metric == BUSY or row.metric in WHOLE_RATES) and row.value > 0:
                 place = row.system, row.metric == BUSY
                 self._whole[place].append((row.table, dict(row.condition), row.value))
 
@@ -320,7 +320,7 @@ class Tables:
     def work_rate(self, cell: Cell) -> float | None:
         """The transaction rate a metric of work is proportional to, measured at the same condition; None without."""
         table = self.blocks[cell.block]
-        if cell.metric in RATES or not is_work(cell.metric, table.unit(cell)):
+        if cell.metric in WHOLE_RATES or not is_work(cell.metric, table.unit(cell)):
             return None
         return self.rate(cell)
 
@@ -353,5 +353,5 @@ def is_work(metric: str, unit: str) -> bool:
     if unit == "pct":
         return "busy" in metric or "util" in metric
     if unit == TRANSACTIONS:
-        return metric not in (*RATES, ITR)
+        return metric not in (*WHOLE_RATES, ITR)
     return unit in WORK_UNITS or OF_ENGINES.fullmatch(unit) is not None

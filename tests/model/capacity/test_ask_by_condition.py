@@ -81,6 +81,17 @@ def test_the_machine_that_all_figures_were_measured_on_is_part_of_their_conditio
     assert asked["outputs"] == told["outputs"]
 
 
+def test_rates_that_a_sibling_alone_shows_are_none_of_a_system_with_a_network(with_laws):
+    rows = [
+        Row("large", metric, {}, x, unit, "summary")
+        for metric, x, unit in (("total_tps", 7000.0, "tran/s"), ("csa_kb", 9.0, "KB"))
+    ]
+    rows.append(Row("shop", "etr_tps", {"point": "7"}, 5000.0, "tran/s", "rates"))
+    bundle = {**with_laws, "conditions": fit(rows, with_laws["conditions"]["facts"])}
+    answered = {output["metric"] for output in predict(bundle, "shop", {})["outputs"]}
+    assert "csa_kb" in answered and "total_tps" not in answered
+
+
 @pytest.mark.parametrize("rate", [-3.0, 0.0, float("nan"), float("inf")])
 def test_a_rate_that_cannot_be_is_refused_whatever_the_laws_know(with_laws, rate):
     rows = [Row("shop", "etr_tps", {}, 6000.0, "tran/s", "summary")]

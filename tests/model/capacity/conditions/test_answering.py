@@ -91,6 +91,15 @@ def test_what_has_levels_of_what_follows_alone_is_asked_by_them():
     assert (found.metric, found.value) == ("itr_tps", pytest.approx(12.0))
 
 
+def test_work_of_a_sibling_is_compared_at_the_total_rate_of_all_sorts_of_transactions():
+    rows = [row(run, "total_tps", {}, rate, "tran/s", "summary") for run, rate in (("first", 100.0), ("second", 150.0))]
+    rows.append(row("first", "reads_per_s", {}, 500.0, "1/s", "summary"))
+    found = values(predict(fit(rows, {run: {WORKLOAD: "shop"} for run in ("first", "second")}), "second"))
+    reads = found["reads_per_s", ""]
+    assert reads.value == pytest.approx(750.0)
+    assert reads.hi / reads.lo < 4.0
+
+
 def values(outputs):
     return {(o.metric, o.condition.get("component", "")): o for o in outputs}
 
