@@ -14,14 +14,14 @@ Ferreira 2006, *Extreme Value Theory*).
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median, stdev
 
 from model.capacity.conditions.definitions import OVER_INTERVAL, SECTION, interval_s
 from model.capacity.conditions.mixtures import Belief, sample_quantiles
 from model.capacity.conditions.names import ALTERNATIVES, RATES
 from model.capacity.conditions.rows import RUN_S
-from model.capacity.conditions.spreads import Seen, levels_of, posterior
+from model.capacity.conditions.spreads import Levels, Seen, levels_of, posterior
 from model.capacity.conditions.tables import POINT, SYSTEM, TIMES, Cell, Table, Tables, is_work, level_change, number
 
 SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.15, "ms": 0.15}
@@ -38,6 +38,8 @@ MOST, MOST_SDS = 0.9, 1.645
 SWITCHED_ON, WORK = {("no", "yes"): 1.0, ("yes", "no"): -1.0}, ("engine time", "SU")
 """What is switched on is work to do: its mean is that of a half-normal distribution of the same spread."""
 HALF_NORMAL_MEAN = math.sqrt(2.0 / math.pi)
+MOST_SLOPE = 1.0
+"""A ratio goes with the value at most so that an e-fold at one level is a third of one at the other."""
 FAILED = "failed"
 COUNTED = ("passed", FAILED, "tasks")
 """Metrics of the marts that count what happened in a run."""
@@ -88,7 +90,8 @@ class Ratios:
         rest = frozenset(donor.labels) & frozenset(wanted.labels)
         if donor.x is not None:
             rest |= {("", str(donor.x))}
-        mine = Seen(0.0, value, donor.block, kind, donor.metric, donor.system, rest)
+        middle = value * math.sqrt(self.work(donor, wanted))
+        mine = Seen(0.0, middle, donor.block, kind, donor.metric, donor.system, rest)
         apart = key not in ALTERNATIVES
         used = self._telling(mine, donor, wanted, key, seen)
         own = sum(entry.metric == donor.metric for entry in used)
@@ -96,7 +99,7 @@ class Ratios:
         on = SWITCHED_ON.get((change[0].lower(), change[1].lower()), 0.0) if kind in WORK else 0.0
         centre = on * HALF_NORMAL_MEAN * prior
         prior = math.hypot(prior, self._extreme(donor, wanted)[1])
-        belief = posterior(mine, used, levels_of(key), prior, centre)
+        belief = _between(mine, used, levels_of(key), prior, centre)
         if apart and key != SYSTEM:
             systems = {entry.system for entry in used}
             belief = belief.scaled(1.0, math.hypot(self._changed(donor, systems), self._apart(donor, key, systems)))
@@ -268,7 +271,8 @@ class Ratios:
                         if cell.x is not None:
                             rest |= {("", str(cell.x))}
                         log = math.log(there / value / self.work(cell, cell.at_level(name, other)))
-                        found.append(Seen(log, value, block, table.kind(cell), cell.metric, cell.system, rest))
+                        middle = math.sqrt(value * there)
+                        found.append(Seen(log, middle, block, table.kind(cell), cell.metric, cell.system, rest))
         self._seen[place] = found
         return found
 
@@ -285,6 +289,25 @@ def _changes(table: Table, key: str, gone: str, come: str) -> Iterator[tuple[str
     for name in ALTERNATIVES if key in ALTERNATIVES else (key,):
         for level, other in table.changes.get((name, (gone, come)), ()):
             yield name, level, other
+
+
+def _between(donor: Seen, used: list[Seen], levels: Levels, prior: float, centre: float) -> Belief:
+    """The wanted ratio. Where it goes with the value, that is the geometric mean of both levels, so that a ratio says
+    the same from either of them: it is linear in the mean, and tells the mean from what a donor shows.
+    """
+
+    def at(middle: float) -> Belief:
+        return posterior(replace(donor, value=math.exp(middle)), used, levels, prior, centre)
+
+    if not (used and levels.slope and donor.value > 0.0):
+        return posterior(donor, used, levels, prior, centre)
+    alike = [levels.alike(donor, entry) for entry in used]
+    near = fmean(math.log(entry.value) for entry, found in zip(used, alike, strict=True) if found == max(alike))
+    log = math.log(at(near).median())
+    slope = math.log(at(near + 1.0).median()) - log
+    kept = min(max(slope, -MOST_SLOPE), MOST_SLOPE)
+    away = (math.log(donor.value) + log / 2.0 - near) / (1.0 - kept / 2.0)
+    return at(near + away * (kept / slope if slope else 1.0)).widened(1.0 / (1.0 - kept / 2.0))
 
 
 def _part(entry: Seen) -> frozenset[tuple[str, str]]:

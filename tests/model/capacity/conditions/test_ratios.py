@@ -32,6 +32,45 @@ def test_an_option_does_elsewhere_what_it_does_to_others():
     assert option.belief.median() == pytest.approx(0.8, abs=0.04)
 
 
+@pytest.mark.parametrize(
+    ("key", "unit", "changes"),
+    [
+        ("release", "s", {"a": 0.70, "b": 0.72}),
+        ("access", "s", {"a": 0.8, "b": 0.8}),
+        ("access", "s", {"a": 0.77, "b": 0.83}),
+        ("tran_option", "SU", {"a": 1.01, "b": 1.01}),
+        ("tran_option", "SU", {}),
+    ],
+)
+def test_a_ratio_says_the_same_from_either_level(key, unit, changes):
+    """Asked from one level and, of what that gives, from the other. What an option leaves unequal is told less surely
+    by the level that shows less of it.
+    """
+    levels = ("no", "yes") if unit == "SU" else ("old", "new")
+    others = [
+        Row(system, metric, {key: level}, value, metric_unit, TABLE[1], TABLE[0])
+        for level in levels
+        for system, metric, metric_unit, value in (
+            ("c", "other", "count", 7.0),
+            *(
+                (system, "figure", unit, 100.0 * (factor if level == levels[1] else 1.0))
+                for system, factor in changes.items()
+            ),
+        )
+    ]
+
+    def asked_from(one, other, value):
+        tables = Tables([*others, Row("asked", "figure", {key: one}, value, unit, TABLE[1], TABLE[0])])
+        donor = next(cell for cell in tables.blocks[TABLE].values if cell.system == "asked")
+        return Ratios(tables).ratio(donor, donor.at_level(key, other), key, value).belief
+
+    there = asked_from(*levels, 150.0)
+    back = asked_from(*reversed(levels), 150.0 * there.median())
+    assert there.median() * back.median() == pytest.approx(1.0)
+    if key == "release" or len(set(changes.values())) < 2:
+        assert there.reach() == pytest.approx(back.reach())
+
+
 def test_releases_count_as_equal_until_ratios_agree_that_they_are_not():
     scattered = asked(rows("release", {"a": 0.97, "b": 1.01, "c": 1.02, "asked": None}), "release")
     agreeing = asked(rows("release", {"a": 0.70, "b": 0.71, "c": 0.69, "asked": None}), "release")
