@@ -36,8 +36,8 @@ FULL_PCT = 100.0
 MOST, MOST_SDS = 0.9, 1.645
 """What a metric may do that shows no such ratio itself: as most of the others, which is so many spreads."""
 SWITCHED_ON, WORK = {("no", "yes"): 1.0, ("yes", "no"): -1.0}, ("engine time", "SU")
-"""What is switched on is work to do: its mean is that of a half-normal distribution of the same spread."""
-HALF_NORMAL_MEAN = math.sqrt(2.0 / math.pi)
+"""What is switched on is work to do: before any ratio is seen it has mean and spread of a half-normal distribution."""
+HALF_NORMAL_MEAN, HALF_NORMAL_SD = math.sqrt(2.0 / math.pi), math.sqrt(1.0 - 2.0 / math.pi)
 MOST_SLOPE = 1.0
 """A ratio goes with the value at most so that an e-fold at one level is a third of one at the other."""
 FAILED = "failed"
@@ -77,6 +77,7 @@ class Ratios:
         self._tables = tables
         self._facts = facts or {}
         self._seen: dict[tuple[str, str, str], list[Seen]] = {}
+        self._shown: set[tuple[str, str, tuple[str, str], str]] = set()
         self._zeros: dict[tuple[str, str, str], list[tuple[str, bool]]] = {}
         self._loads: dict[Cell, tuple[float | None, float | None]] = {}
 
@@ -98,8 +99,11 @@ class Ratios:
         prior = self._apart_by(donor, wanted, key, seen, own) if apart else SPREADS.get(kind, OTHER_SPREAD)
         on = SWITCHED_ON.get((change[0].lower(), change[1].lower()), 0.0) if kind in WORK else 0.0
         centre = on * HALF_NORMAL_MEAN * prior
+        prior *= HALF_NORMAL_SD if on else 1.0
         prior = math.hypot(prior, self._extreme(donor, wanted)[1])
         belief = _between(mine, used, levels_of(key), prior, centre)
+        if on and used and (study, key, change, kind) not in self._shown:
+            belief = belief.scaled(1.0, HALF_NORMAL_SD / HALF_NORMAL_MEAN * abs(math.log(belief.median())))
         if apart and key != SYSTEM:
             systems = {entry.system for entry in used}
             belief = belief.scaled(1.0, math.hypot(self._changed(donor, systems), self._apart(donor, key, systems)))
@@ -271,6 +275,7 @@ class Ratios:
                         if cell.x is not None:
                             rest |= {("", str(cell.x))}
                         log = math.log(there / value / self.work(cell, cell.at_level(name, other)))
+                        self._shown.add((study, name, (gone, come), table.kind(cell)))
                         middle = math.sqrt(value * there)
                         found.append(Seen(log, middle, block, table.kind(cell), cell.metric, cell.system, rest))
         self._seen[place] = found

@@ -71,6 +71,28 @@ def test_a_ratio_says_the_same_from_either_level(key, unit, changes):
         assert there.reach() == pytest.approx(back.reach())
 
 
+def test_what_is_switched_on_is_seldom_less_work_and_another_option_tells_its_size_only():
+    def cost(option=None):
+        base = {"tran_option": "No", "pgm_option": "No"}
+        found = [
+            Row(system, "work", {**base, **changed}, value, "SU", TABLE[1], TABLE[0])
+            for system, changed, value in (
+                ("asked", {}, 1e5), ("asked", {option: "Yes"} if option else {}, 1.01e5 if option else 1e5),
+                ("without", {"tran_option": "Yes"}, 0.0), ("without", {"pgm_option": "Yes"}, 0.0),
+            )
+        ]  # fmt: skip
+        tables = Tables(found)
+        donor = next(
+            cell for cell in tables.blocks[TABLE].values if cell.system == "asked" and dict(cell.labels) == base
+        )
+        return Ratios(tables).ratio(donor, donor.at_level("tran_option", "Yes"), "tran_option", 1e5).belief
+
+    unseen, by_another, by_itself = cost(), cost("pgm_option"), cost("tran_option")
+    assert unseen.quantiles(0.05)[0] > 0.99
+    assert by_another.median() == pytest.approx(by_itself.median(), abs=0.002)
+    assert by_itself.reach() < by_another.reach() < unseen.reach()
+
+
 def test_releases_count_as_equal_until_ratios_agree_that_they_are_not():
     scattered = asked(rows("release", {"a": 0.97, "b": 1.01, "c": 1.02, "asked": None}), "release")
     agreeing = asked(rows("release", {"a": 0.70, "b": 0.71, "c": 0.69, "asked": None}), "release")
