@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from model.capacity.adjustments import from_plain, parts_of, quantity_of
+from model.capacity.adjustments import OFF, ON, from_plain, parts_of, quantity_of
 from model.capacity.by_condition import lawful
 from model.capacity.conditions.asking import levels_named
 from model.capacity.offered import Condition, conditions_of
@@ -14,6 +14,8 @@ from serve.schemas import Option
 
 UNITS = {"kb": "KB", "mb": "MB", "tps": "transactions/s"}
 """Units by the last word of a key."""
+SHARES = [OFF, ON, "0.1", "0.25", "0.5", "0.75"]
+"""Of how much of the work a published effect is asked; on: of as much as it was measured on."""
 KEYS = {"etr_tps": "Transactions per second", "engines": "General-purpose CPs", "think_time": "Think time, s"}
 KEYS |= {"file_size": "File size, MB"}
 SHORT = {word: word.upper() for word in ("http", "ifp", "ims", "jvm", "lpar", "lu2")}
@@ -26,11 +28,11 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
     most = max(2.0 * engines, float(machine["engines"]) if machine else 0.0)
     found = [Option(key="engines", label="General-purpose CPs", today=engines, least=1, most=most)]
     ziips = entry.get("ziip") or {}
-    if ziips.get("engines"):
-        count = float(ziips["engines"])
-        found.append(Option(key="ziip_engines", label="zIIPs", today=count, least=0, most=2 * count + 2))
-        if ziips.get("threads", 1.0) > 1.0:
-            found.append(Option(key="smt", label="SMT of the zIIPs", today="on", choices=["on", "off"]))
+    count = float(ziips.get("engines", 0.0))
+    most_ziips = max(2.0 * count + 2.0, engines)
+    found.append(Option(key="ziip_engines", label="zIIPs", today=count, least=0, most=most_ziips))
+    if ziips.get("threads", 1.0) > 1.0:
+        found.append(Option(key="smt", label="SMT of the zIIPs", today="on", choices=["on", "off"]))
     weights = entry.get("weights") or {}
     if machine and weights.get("total", 0.0) > weights.get("own", 0.0):
         own = float(weights["own"])
@@ -54,7 +56,7 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
     for name, law in entry["response"].items():
         if "of_interval" in law:
             found.append(Option(key=f"response_ms.{name}", label=f"Measured response of {name}, ms", today=None))
-    return found + _effects(entry.get("adjustments", {}), parts_of(entry), {"cpu", "itr"})
+    return found + _effects(entry.get("adjustments", {}), {"cpu"}, parts_of(entry))
 
 
 def of_conditions(bundle: Mapping[str, Any], system: str) -> tuple[list[Option], list[Option]]:
@@ -65,7 +67,7 @@ def of_conditions(bundle: Mapping[str, Any], system: str) -> tuple[list[Option],
     if lawful(bundle, system):
         figures = (row for row in laws["rows"] if row["system"] == system)
         quantities = {quantity_of(row["metric"], row["unit"]) for row in figures} - {None}
-        changes += _effects(laws.get("adjustments", {}), levels_named(laws, system), quantities)
+        changes += _effects(laws.get("adjustments", {}), quantities, levels_named(laws, system))
     return changes, [_condition(one) for one in known if one.selects]
 
 
@@ -89,15 +91,13 @@ def _spelt(key: str) -> str:
     return said[:1].upper() + said[1:] + (f", {unit}" if unit else "")
 
 
-def _effects(plain: Mapping[str, Any], parts: Collection[str], quantities: Collection[str | None]) -> list[Option]:
-    """The published effects that may be asked of a system of these parts, and change any of these quantities."""
-    # Engine time and ITR are each other's inverse.
-    changed = {*quantities, *({"cpu", "itr"} if {"cpu", "itr"} & set(quantities) else ())}
+def _effects(plain: Mapping[str, Any], quantities: Collection[str | None], parts: Collection[str]) -> list[Option]:
+    """The published effects that change any of these quantities, those about traffic of such parts first."""
     found = []
-    for name, about in sorted(from_plain(plain).items()):
-        if about.concerns(parts) and changed & set(about.factors):
+    known = from_plain(plain)
+    for name, about in sorted(known.items(), key=lambda one: (not one[1].concerns(parts), one[0])):
+        if about.quantities & set(quantities):
             where = dict.fromkeys(source.partition(":")[0] for source in about.sources)
-            meaning = f"{about.changes}; measured on {', '.join(where)}"
-            key = f"adjust.{name}"
-            found.append(Option(key=key, label=about.title, today="off", choices=["off", "on"], meaning=meaning))
+            meaning = f"{about.changes}; from {', '.join(where)}"
+            found.append(Option(key=f"adjust.{name}", label=about.title, today=OFF, choices=SHARES, meaning=meaning))
     return found

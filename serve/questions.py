@@ -52,7 +52,7 @@ class SystemQuestion(Question):
 
 class OperatingPoint(BaseModel):
     """A load and what is changed; further keys are ``growth_pct.CLASS``, ``rate.CLASS``, ``response_ms.CLASS``,
-    ``limit.NAME`` and conditions of the system's studies (``sessions``, ``ims_version``, ``adjust.NAME``)."""
+    ``limit.NAME``, ``adjust.NAME`` and conditions of the system's studies (``sessions``, ``ims_version``)."""
 
     model_config = ConfigDict(extra="allow", strict=True)
     __pydantic_extra__: dict[str, str | Number]

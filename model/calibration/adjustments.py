@@ -6,7 +6,7 @@ uncertain as they are apart.
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from model.systems import catalogue
 from model.systems.catalogue import CatalogueError, Figure
 
 FILE = Path(__file__).with_suffix(".toml")
+MOVED = "moved"
+"""What an effect changes that moves engine time from CPs to zIIPs."""
 ALONE_SHARE = 0.5
 """A change published as one figure without a range holds within half of itself."""
 
@@ -26,38 +28,52 @@ def read_adjustments() -> dict[str, Adjustment]:
 
 
 def _adjustment(name: str, entry: Mapping[str, Any]) -> Adjustment:
-    logs: dict[str, list[tuple[float, bool]]] = {}
+    changes: dict[str, list[float]] = {}
     sources: dict[str, None] = {}
     for effect in entry["effects"]:
-        figures = _figures(name, effect)
+        found = changes.setdefault(effect["quantity"], [])
+        if effect["quantity"] not in (*QUANTITIES, MOVED):
+            raise CatalogueError(f"adjustment {name}: no such quantity: {dict(effect)}")
+        if effect.get("bound") == "up to":
+            found.append(0.0)
+        if "source" in effect:
+            found += [share / 100.0 for share in effect["of_pct"]]
+            sources[effect["source"]] = None
+            continue
+        figures = _figures(name, effect["system"], effect)
         sources.update(dict.fromkeys(f"{effect['system']}: {figure.source}" for figure in figures))
-        sign = -1.0 if effect["change"] == "decrease_pct" else 1.0
-        bounded = effect.get("bound") == "up to"
-        for figure in figures:
-            assert figure.number is not None
-            change = math.log1p(sign * figure.number / 100.0)
-            logs.setdefault(effect["quantity"], []).append((change, bounded))
-    factors = {quantity: _factor(found) for quantity, found in logs.items()}
-    return Adjustment(name, entry["title"], factors, tuple(sources), entry.get("scope", ""))
+        found += _changes(name, effect, figures)
+    moved = changes.pop(MOVED, None)
+    factors = {quantity: _factor(found) for quantity, found in changes.items()}
+    shares = (min(moved), max(moved)) if moved else None
+    return Adjustment(name, entry["title"], factors, tuple(sources), entry.get("scope", ""), shares)
 
 
-def _figures(name: str, effect: Mapping[str, Any]) -> list[Figure]:
+def _changes(name: str, effect: Mapping[str, Any], figures: Sequence[Figure]) -> list[float]:
+    """The changes that the figures of an effect say, as parts of one, in order."""
+    sign = -1.0 if effect["change"] == "decrease_pct" else 1.0
+    found = [sign * float(figure.value) / 100.0 for figure in figures]
+    if "beside" not in effect:
+        return found
+    # Both were measured against the same: what one is beside the other, of each pair of figures.
+    other = _changes(name, {"change": effect["change"]}, _figures(name, effect["system"], effect, "beside"))
+    return [1.0 - (1.0 + one) / (1.0 + base) for one, base in zip(found, other, strict=True)]
+
+
+def _figures(name: str, system: str, effect: Mapping[str, Any], condition: str = "condition") -> list[Figure]:
     found = [
         figure
-        for figure in catalogue.system(effect["system"]).select(
-            effect["table"], effect.get("condition", ""), effect.get("metric")
-        )
+        for figure in catalogue.system(system).select(effect["table"], effect.get(condition, ""), effect.get("metric"))
         if figure.number is not None
     ]
-    if not found or effect["quantity"] not in QUANTITIES:
-        raise CatalogueError(f"adjustment {name}: no figure or quantity: {dict(effect)}")
+    if not found:
+        raise CatalogueError(f"adjustment {name}: no figure: {dict(effect)}")
     return found
 
 
-def _factor(logs: list[tuple[float, bool]]) -> Factor:
-    """The middle of the changes, and a spread so that they make the 90 % interval; "up to" reaches down to none."""
-    ends = [log for log, _ in logs] + ([0.0] if any(bounded for _, bounded in logs) else [])
-    low, high = min(ends), max(ends)
+def _factor(changes: list[float]) -> Factor:
+    """The middle of the changes, and a spread so that they make the 90 % interval."""
+    low, high = math.log1p(min(changes)), math.log1p(max(changes))
     if low == high:
         return Factor(low, ALONE_SHARE * abs(low) / Z_90)
-    return Factor(0.5 * (low + high), 0.5 * (high - low) / Z_90)
+    return Factor.between(low, high)

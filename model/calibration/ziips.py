@@ -14,17 +14,12 @@ from model.calibration.history import History
 from model.calibration.regression import Fit, fit
 from model.capacity.parts import ZIIP_WORK
 from model.capacity.queues import bounded_pool, bunched, erlang_c
+from model.capacity.ziips import GAIN, GAIN_SD, MOST_WAITING, OVERFLOW_DRIFT
 
 Array = NDArray[np.float64]
 
-# What a second thread of a zIIP core adds to the work of one, held beforehand.
-GAIN, GAIN_SD = 0.25, 0.15
 # Busy zIIPs beyond the measured, beside what the pool's queue has: relative deviation for each e-fold.
 BENT_DRIFT = 0.02
-# What overflows beyond the measured work, or on other cores or threads: relative deviation for each e-fold.
-OVERFLOW_DRIFT = 0.2
-# Work that waits for a full pool before the next overflows: at most.
-MOST_WAITING = 12
 # What overflows whatever the queue, the chance that work comes in batches, and that of work that waited for CPs.
 PRIOR, PRIOR_SD = np.array([0.0, 0.0, 0.05]), np.array([0.02, 0.05, 0.15])
 QUEUE = ("waiting", "bunched", "bunched_behind_cps")

@@ -3,6 +3,8 @@
 Calibration reads them of the reference catalogue (``model.calibration.adjustments``).
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -20,10 +22,17 @@ WORDS = {
     "throughput": "throughput",
     "elapsed": "elapsed time",
     "message_time": "time of a message",
+    "storage": "common storage",
+    "io": "I/O requests",
 }
 QUANTITIES = tuple(WORDS)
 Z_90 = 1.6449
+# Of the engine time: more is never moved, so that what is left has a logarithm.
+MOST_MOVED = 0.999
 FULL_PCT = 100.0
+
+
+ON, OFF = "on", "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,39 +42,89 @@ class Factor:
     log: float
     log_sd: float
 
+    @classmethod
+    def between(cls, low: float, high: float) -> Factor:
+        """The factor whose logarithm has this 90 % interval."""
+        return cls(0.5 * (low + high), 0.5 * (high - low) / Z_90)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The 90 % interval of the logarithm."""
+        return self.log - Z_90 * self.log_sd, self.log + Z_90 * self.log_sd
+
     @property
     def value(self) -> float:
         """The median factor."""
         return math.exp(self.log)
 
+    def of_share(self, share: float) -> Factor:
+        """The factor on all where it holds for a share of it, 0 to 1."""
+        low, high = (math.log1p(share * math.expm1(end)) for end in self.ends)
+        return Factor.between(low, high)
+
+    def or_none(self) -> Factor:
+        """A factor that may be as this one, or none at all, or anything between."""
+        low, high = self.ends
+        return Factor.between(min(low, 0.0), max(high, 0.0))
+
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """A what-if with a factor for each quantity it changes, and its sources; `scope` its traffic or product."""
+    """A what-if with a factor for each quantity it changes, and its sources; `scope` its traffic or product.
+
+    ``moved`` is what share of the engine time it takes from CPs to zIIPs, least and most; None for one that moves
+    none. ``holds_for`` says of what it is asked, for readers, where that is not all work.
+    """
 
     name: str
     title: str
     factors: Mapping[str, Factor]
     sources: tuple[str, ...]
     scope: str = ""
+    moved: tuple[float, float] | None = None
+    holds_for: str = ""
 
     def concerns(self, parts: Iterable[str]) -> bool:
-        """Whether it may be asked of a system with these workloads and components: any, or one of its scope."""
+        """Whether it was measured on traffic that a system with these workloads and components is known to have."""
         return not self.scope or any(self.scope in part.casefold() for part in parts)
+
+    @property
+    def quantities(self) -> set[str]:
+        """What it changes; engine time and ITR are each other's inverse."""
+        found = {*self.factors, *(("cpu",) if self.moved else ())}
+        return found | {"cpu", "itr"} if found & {"cpu", "itr"} else found
+
+    def of_share(self, share: float) -> Adjustment:
+        """It, of a share of the engine time (or the throughput, or the messages)."""
+        factors = {quantity: found.of_share(share) for quantity, found in self.factors.items()}
+        moved = (share * self.moved[0], share * self.moved[1]) if self.moved else None
+        return replace(self, factors=factors, moved=moved, holds_for=f"of {100.0 * share:g} % of the work")
+
+    def elsewhere(self) -> Adjustment:
+        """It, on a system of which it is not known what share of the work is such traffic: none, all, or some."""
+        factors = {quantity: found.or_none() for quantity, found in self.factors.items()}
+        moved = (0.0, self.moved[1]) if self.moved else None
+        unknown = f"measured on {self.scope.upper()}, by which no workload or component here is named: of none to all "
+        unknown += f"of the work, and {PREFIX}{self.name}=0.3 says of 30 %"
+        return replace(self, factors=factors, moved=moved, holds_for=unknown)
 
     @property
     def changes(self) -> str:
         """What it changes, and by how much."""
-        return ", ".join(
-            f"{WORDS[quantity]} {100 * (math.exp(f.log - Z_90 * f.log_sd) - 1):+.1f} to "
-            f"{100 * (math.exp(f.log + Z_90 * f.log_sd) - 1):+.1f} %"
-            for quantity, f in self.factors.items()
-        )
+        said = [
+            f"{WORDS[quantity]} {100 * math.expm1(found.ends[0]):+.1f} to {100 * math.expm1(found.ends[1]):+.1f} %"
+            for quantity, found in self.factors.items()
+        ]
+        if self.moved:
+            least, most = (100.0 * share for share in self.moved)
+            said.append(f"{least:.3g} to {most:.3g} % of the engine time moved from CPs to zIIPs")
+        return ", ".join(said)
 
     @property
     def note(self) -> str:
         """What is assumed and on what grounds, for readers."""
-        return f"{PREFIX}{self.name}: {self.title}: {self.changes} ({'; '.join(self.sources)})"
+        holds = f", {self.holds_for}" if self.holds_for else ""
+        return f"{PREFIX}{self.name}: {self.title}{holds}: {self.changes} ({'; '.join(self.sources)})"
 
 
 def to_plain(known: Mapping[str, Adjustment]) -> dict[str, Any]:
@@ -82,6 +141,7 @@ def from_plain(plain: Mapping[str, Any]) -> dict[str, Adjustment]:
             {quantity: Factor(**found) for quantity, found in entry["factors"].items()},
             tuple(entry["sources"]),
             entry.get("scope", ""),
+            tuple(entry["moved"]) if entry.get("moved") else None,
         )
         for name, entry in plain.items()
     }
@@ -95,15 +155,17 @@ def parts_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
 def asked(
     at: Mapping[str, Any], known: Mapping[str, Adjustment], parts: Collection[str] = ()
 ) -> tuple[dict[str, Any], tuple[Adjustment, ...]]:
-    """The rest of a question, and the adjustments it switches on (`adjust.NAME=on`).
+    """The rest of a question, and the adjustments it switches on, as asked.
+
+    `adjust.NAME=on` asks for one as it was measured, `adjust.NAME=0.3` for one of 30 % of the work. One that was
+    measured on traffic that the system is not known to have may be of none of the work, where no share is said.
 
     Args:
         at: the question.
         known: all adjustments.
         parts: workloads and components of the system asked.
 
-    Raises QuestionError for an unknown adjustment, one about traffic that the system is not known to have, or a value
-    other than `on` and `off`.
+    Raises QuestionError for an unknown adjustment, or a value other than `on`, `off` and a share.
     """
     rest, chosen = {}, []
     for key, value in at.items():
@@ -112,19 +174,33 @@ def asked(
             continue
         name = key.removeprefix(PREFIX)
         if name not in known:
-            such = {one.name: f"{one.name} ({one.title})" for one in known.values() if one.concerns(parts)}
-            refused = QuestionError(key, name, f"{key}: no such adjustment; there are {'; '.join(such.values())}")
-            refused.allowed = list(such)
+            such = "; ".join(f"{one.name} ({one.title})" for one in known.values())
+            refused = QuestionError(key, name, f"{key}: no such adjustment; there are {such}")
+            refused.allowed = list(known)
             raise refused
-        if str(value) not in ("on", "off"):
-            raise QuestionError(key, value, f"{key}: {value!r} is neither on nor off", ("on", "off"))
-        if str(value) == "on":
-            if not known[name].concerns(parts):
-                scope = known[name].scope
-                text = f"{key}: is about {scope}; no workload or component here is named so: a groups file can name one"
-                raise QuestionError(key, name, text, [one for one in known if known[one].concerns(parts)])
-            chosen.append(known[name])
+        one, share = known[name], share_of(key, value)
+        if share is None:
+            chosen.append(one if one.concerns(parts) else one.elsewhere())
+        elif share > 0.0:
+            chosen.append(one.of_share(share))
     return rest, tuple(chosen)
+
+
+def share_of(key: str, value: Any) -> float | None:
+    """The share of the work that a question says: 0 for `off`, None for `on`.
+
+    Raises QuestionError for anything else than these and a number from 0 to 1.
+    """
+    if str(value) in (ON, OFF):
+        return None if str(value) == ON else 0.0
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0.0 <= share <= 1.0:
+        text = f"{key}: {value!r} is neither on nor off, nor a share of the work from 0 to 1"
+        raise QuestionError(key, value, text, (ON, OFF))
+    return share
 
 
 def quantity_of(metric: str, unit: str) -> str | None:
@@ -137,24 +213,29 @@ def quantity_of(metric: str, unit: str) -> str | None:
         return "elapsed"
     if metric in ("send_s", "receive_s"):
         return "message_time"
+    if metric == "csa_kb":
+        return "storage"
+    if metric == "excps":
+        return "io"
     if unit == "us/tran" or unit in ("SU", "SU/tran") or (unit.startswith("pct") and is_work(metric, unit)):
         return "cpu"
     return None
 
 
 def factor(chosen: Iterable[Adjustment], quantity: str) -> Factor:
-    """What adjustments together do to a quantity; engine time and ITR are each other's inverse."""
+    """What adjustments together do to a quantity; engine time and ITR are each other's inverse, and time moved to
+    zIIPs is no engine time of CPs."""
     log = variance = 0.0
+    inverse = {"cpu": "itr", "itr": "cpu"}.get(quantity, "")
     for adjustment in chosen:
-        inverse = {"cpu": "itr", "itr": "cpu"}.get(quantity, "")
-        if quantity in adjustment.factors:
-            found = adjustment.factors[quantity]
-        elif inverse in adjustment.factors:
-            found = replace(adjustment.factors[inverse], log=-adjustment.factors[inverse].log)
-        else:
-            continue
-        log += found.log
-        variance += found.log_sd**2
+        found = [(1.0, adjustment.factors[quantity])] if quantity in adjustment.factors else []
+        if not found and inverse in adjustment.factors:
+            found = [(-1.0, adjustment.factors[inverse])]
+        if adjustment.moved and inverse:
+            left = [math.log1p(-min(share, MOST_MOVED)) for share in adjustment.moved]
+            found.append((1.0 if quantity == "cpu" else -1.0, Factor.between(*sorted(left))))
+        log += sum(sign * one.log for sign, one in found)
+        variance += sum(one.log_sd**2 for _, one in found)
     return Factor(log, math.sqrt(variance))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import beside, by_law, targets
+from model.capacity.adjustments import PREFIX
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import DEFINED_OTHERWISE, defined_otherwise, distance, evidence, extrapolated, notes_on
@@ -128,7 +129,7 @@ def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> 
 
 def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
     entry = system_entry(bundle, system)
-    ready = compiled(entry)
+    ready = compiled(entry, at)
     load = understood(ready, at)
     state = ready.evaluate(load.scenario)
     notes = notes_on(ready, load, state)
@@ -229,10 +230,11 @@ def sweep(
     Raises:
         QuestionError: as :func:`predict`; or a metric that is not answered for the system.
     """
-    if not _by_network_alone(bundle, system, {**(at or {}), key: values[0]}):
+    if key.startswith(PREFIX) or not _by_network_alone(bundle, system, {**(at or {}), key: values[0]}):
         return beside.swept(predict, bundle, system, key, values, at or {}, metrics)
     entry = system_entry(bundle, system)
-    ready = compiled(entry)
+    ready = compiled(entry, {**(at or {}), key: max(values)})
+    entry = ready.entry
     known = sorted({spec["metric"] for spec in entry["outputs"]})
     for metric in metrics:
         if metric not in known:
@@ -391,7 +393,7 @@ def _changes(bundle: Mapping[str, Any], sides: Sequence[tuple[str, str, Mapping[
 def _draws_by_metric(
     bundle: Mapping[str, Any], system: str, at: Mapping[str, Any], side: str
 ) -> dict[tuple[str, str], Array]:
-    ready = compiled(system_entry(bundle, system))
+    ready = compiled(system_entry(bundle, system), at)
     state = ready.evaluate(understood(ready, at, side).scenario)
     found = {}
     for spec in ready.entry["outputs"]:

@@ -8,12 +8,14 @@ from typing import Any
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.loads import Load, understand
+from model.capacity.offload import with_ziips
 from model.capacity.questions import QuestionError
 
 
-def compiled(entry: Mapping[str, Any]) -> System:
-    """The system as arrays; kept for entries asked before."""
-    return derived(entry, "system", lambda: System(entry))
+def compiled(entry: Mapping[str, Any], at: Mapping[str, Any] | None = None) -> System:
+    """The system as arrays, with the zIIPs and the work on them that a question asks for; kept for what was asked."""
+    found = with_ziips(entry, at) if at else entry
+    return derived(found, "system", lambda: System(found))
 
 
 def understood(ready: System, at: Mapping[str, Any] | None, side: str = "at") -> Load:

@@ -37,7 +37,9 @@ def defined_otherwise(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> bo
     then, now = entry.get("definition"), bundle.get("published_definitions")
     if not then or not now:
         return False
-    name = next((name for name, known in bundle["systems"].items() if known is entry), "").partition("/")[0]
+    name = next(
+        (name for name, known in bundle["systems"].items() if known["points"] is entry["points"]), ""
+    ).partition("/")[0]
     return bool(then != now.get(name, now.get("")))
 
 

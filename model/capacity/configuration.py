@@ -13,6 +13,7 @@ from model.capacity import adjustments
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.moves import is_own, moved
+from model.capacity.offload import NO_ZIIPS
 from model.capacity.parts import Limit, Scenario
 from model.capacity.questions import (
     QuestionError,
@@ -43,10 +44,12 @@ def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
         ziips = finite("ziip_engines", asked["ziip_engines"])
         if ziips < 0 or ziips != int(ziips):
             raise QuestionError("ziip_engines", asked["ziip_engines"], "ziip_engines: takes a whole number from 0")
-        if not any(law.engine == "ziip" for law in system.laws.values()):
-            raise QuestionError(
-                "ziip_engines", asked["ziip_engines"], "ziip_engines: no zIIP-eligible work was recorded"
+        moving = any(str(key).startswith(adjustments.PREFIX) for key in asked)
+        if not moving and not any(law.engine == "ziip" for law in system.laws.values()):
+            text = (
+                "ziip_engines: no zIIP-eligible work was recorded; adjust.ziip_offload=0.3 says that 30 % is eligible"
             )
+            raise QuestionError("ziip_engines", asked["ziip_engines"], text)
         scenario = replace(scenario, ziips=ziips)
     if "weight" in asked or "cap" in asked:
         scenario = _shared(system, scenario, asked, notes)
@@ -104,10 +107,13 @@ def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Arr
     plain = system.entry.get("adjustments", {})
     known = derived(plain, "adjustments", lambda: adjustments.from_plain(plain))
     rest, chosen = adjustments.asked(asked, known, adjustments.parts_of(system.entry))
-    by = adjustments.factor(chosen, "cpu")
+    # What is moved to zIIPs is so in the laws of the system already.
+    by = adjustments.factor([replace(one, moved=None) for one in chosen], "cpu")
     for one in chosen:
         notes.append(one.note)
-        if not {"cpu", "itr"} & set(one.factors):
+        if one.moved and not system.entry.get("offloaded"):
+            notes.append(f"{adjustments.PREFIX}{one.name}: {NO_ZIIPS}")
+        if "cpu" not in one.quantities:
             notes.append(f"{adjustments.PREFIX}{one.name}: says nothing of CPU time, so nothing here changes")
     return np.asarray(np.exp(by.log + by.log_sd * system.deviates(len(rest))))
 

@@ -193,7 +193,7 @@ class System:
         found = dict(zip(self.on_cps.names, on_cps, strict=True))
         turns = TURNS if self.dearer or self.ziip_pool.overflow else 1
         for _ in range(turns):
-            if self.ziips:
+            if self.on_ziips.names:
                 waited = self.waited_for_cps(found, scenario)
                 spilled = self.ziip_pool.overflowing(ziip_work, waited, scenario)
             if self.dearer:

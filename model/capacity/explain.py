@@ -36,7 +36,7 @@ def explain(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     Raises:
         QuestionError: as ``model.capacity.ask.predict``.
     """
-    ready = compiled(system_entry(bundle, system))
+    ready = compiled(system_entry(bundle, system), at)
     load = understood(ready, at)
     state = ready.evaluate(load.scenario)
     return answered(

@@ -60,7 +60,7 @@ class _Worded:
         if self.silent:
             return ""
         if self._point is None:
-            kept = self._shared_by_all[metric]
+            kept = self._shared_by_all.get(metric, "")
             return f"{kept}; {self._said}" if kept and self._said else kept or self._said
         if not self._asked:
             return str(self._point["conditions"].get(metric, ""))
@@ -160,7 +160,7 @@ def _rate_at_point(ready: System, load: Load, state: State) -> Estimate | None:
     total = _spread(state.scenario.total_rates, state)[:, 0]
     if "etr_tps" in load.asked or total[0] <= 0 or load.point is None:
         return None
-    if set(load.asked) > {"point"}:
+    if load.asked.keys() - {"point"}:
         return Estimate.of(total)
     busy = 100.0 * float(state.busy[0, 0]) / state.scenario.engines
     if busy > 100.0 or ready.capacity != (LPAR,) or state.scenario.engines != ready.engines:

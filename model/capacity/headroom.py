@@ -47,7 +47,7 @@ def headroom(
         raise QuestionError(
             "system", system, f"system: {system} has measured points and no history; growth is not known"
         )
-    ready = compiled(entry)
+    ready = compiled(entry, at)
     within = held(system, ready, max_busy_pct, max_response_ms)
     load = understood(ready, at).as_asked()
     weeks = np.arange(MOST_WEEKS + 1, dtype=float)

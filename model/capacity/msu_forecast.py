@@ -124,15 +124,15 @@ def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
         if at:
             raise QuestionError("system", system, f"system: {system} has no calibrated history that could change")
         return None
-    ready = compiled(entry)
-    now, then = understood(ready, None).scenario, understood(ready, at).for_others().scenario
+    ready, recorded = compiled(entry, at), compiled(entry)
+    now, then = understood(recorded, None).scenario, understood(ready, at).for_others().scenario
     followed = weeks[np.unique(np.linspace(0, len(weeks) - 1, MOST_FOLLOWED).round().astype(int))]
     base, growth = np.broadcast_to(then.rates, (ready.draws, 1, len(ready.streams))), grown(ready, followed)
     users = None if then.users is None else then.users * growth
     busy = ready.evaluate(replace(then, rates=base * growth, users=users), responses=False).busy
     # On another machine an engine has another rating.
     rated = then.msu_per_engine / ready.msu_per_engine if then.msu_per_engine and ready.msu_per_engine else 1.0
-    more = np.log(np.maximum(rated * busy / np.maximum(ready.evaluate(now, responses=False).busy, 1e-12), 1e-12))
+    more = np.log(np.maximum(rated * busy / np.maximum(recorded.evaluate(now, responses=False).busy, 1e-12), 1e-12))
     each = then.msu_per_engine or ready.msu_per_engine or math.inf
     physical = math.inf if ready.machine is None else then.machine_engines or ready.machine.engines
     most = min(then.engines, math.inf if then.cap_engines is None else then.cap_engines)

@@ -74,7 +74,7 @@ def described(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | No
         QuestionError: unknown system or key, a value out of its domain, or a load that has no steady state.
     """
     entry = system_entry(bundle, system)
-    ready = compiled(entry)
+    ready = compiled(entry, at)
     load = understood(ready, at)
     return describe(ready, load, f"{system}", f"{bundle['model_version']}, {system} at {_asked(load)}")
 

@@ -55,7 +55,7 @@ def size(
     elsewhere = [_on_machine(name, at, lambda moved: size(bundle, system, moved, **targets)) for name in machines]
     if at and "engines" in at:
         raise QuestionError("at.engines", at["engines"], "at.engines: the number of engines is what is looked for")
-    ready = compiled(system_entry(bundle, system))
+    ready = compiled(system_entry(bundle, system), at)
     within = held(system, ready, 100.0 if max_busy_pct is None else max_busy_pct, max_response_ms)
     load = understood(ready, at).as_asked()
     rows = _tried(ready, load.scenario, within)
@@ -205,7 +205,7 @@ def max_rate(
     Raises:
         QuestionError: as :func:`predict`.
     """
-    ready = compiled(system_entry(bundle, system))
+    ready = compiled(system_entry(bundle, system), at)
     load = understood(ready, at).as_asked()
     if not np.any(load.scenario.rates > 0.0):
         raise QuestionError("at", dict(at or {}), "at: no transactions are left at this load, to ask for more of them")

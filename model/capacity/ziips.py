@@ -14,9 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import queues
-from model.capacity.parts import Scenario
+from model.capacity.parts import Scenario, deviates
 
 Array = NDArray[np.float64]
+# What a second thread of a core adds to the work of one, held beforehand.
+GAIN, GAIN_SD = 0.25, 0.15
+# Work that waits for a full pool before the next overflows: at most.
+MOST_WAITING = 12
+# What overflows beyond the measured work, or on other cores or threads: relative deviation for each e-fold.
+OVERFLOW_DRIFT = 0.2
+# Seeds of what is not known of a pool that was not measured.
+SEEDS = 9100
 
 
 @dataclass(frozen=True)
@@ -92,3 +100,22 @@ class ZiipPool:
         """Threads that are active on so many busy ``cores``: what these do beyond one thread each, second ones add."""
         _, threads, gain = self.asked(scenario)
         return np.clip(cores + (work - cores) / np.maximum(gain - 1.0, 1e-9), cores, threads * cores)
+
+
+def unmeasured(engines: float, draws: int) -> dict[str, Any]:
+    """A pool of so many zIIPs as a bundle has it, where none were recorded: what is held beforehand."""
+    gain, waiting, drift = (deviates(1 + draws, SEEDS + i)[1:] for i in range(3))
+    # As likely to wait for any number of places as for another.
+    places = np.floor(np.argsort(np.argsort(waiting)) * (MOST_WAITING + 1.0) / draws)
+
+    def spread(centre: float, values: Array) -> dict[str, Any]:
+        return {"centre": centre, "draws": values.tolist()}
+
+    none = {"centre": 0.0, "draws": []}
+    overflow = {
+        "waiting": spread(MOST_WAITING / 2, places),
+        "drift": spread(0.0, OVERFLOW_DRIFT * drift),
+        **dict.fromkeys(("floor", "bunched", "bunched_behind_cps"), none),
+    }
+    gained = spread(1.0 + GAIN, 1.0 + np.maximum(GAIN + GAIN_SD * gain, 0.0))
+    return {"engines": engines, "threads": 1.0, "packing": "dense", "gain": gained, "overflow": overflow}

@@ -19,8 +19,8 @@ SystemName = Annotated[str, typer.Argument(help="A system the champion was calib
 AT_HELP = (
     "The question: etr_tps=…, cpu_busy_pct=…, point=…, when=…, growth_pct=…, growth_pct.CLASS=…, rate.CLASS=…, "
     "response_ms.CLASS=…, engines=…, ziip_engines=…, smt=…, machine=…, weight=…, cap=…, limit.NAME=…, "
-    "or a condition of its studies such as sessions=…, ims_version=…, adjust.NAME=on; repeat or join with commas. "
-    "Without it, the operating point."
+    "adjust.NAME=on or a share, or a condition of its studies such as sessions=…, ims_version=…; repeat or join with "
+    "commas. Without it, the operating point."
 )
 At = Annotated[list[str] | None, typer.Option("--at", metavar="KEY=VALUE", help=AT_HELP)]
 SEPARATOR = r"[,;](?=[^,;=]*=)"

@@ -289,8 +289,11 @@ def test_options_offer_what_the_records_show():
         ("limit.NEVER", None),
         ("response_ms.orders", None),
         ("adjust.encryption", "off"),
+        ("adjust.attls", "off"),
     ]
-    assert of_network(entry)[-1].meaning.endswith("; measured on system-a")
+    assert of_network(entry)[-1].meaning.endswith("; from system-a") and "0.25" in of_network(entry)[-1].choices
+    without = of_network({**entry, "ziip": {}})
+    assert [(one.key, one.today) for one in without if one.key in ("ziip_engines", "smt")] == [("ziip_engines", 0.0)]
 
 
 def test_students_quantile_is_that_of_the_tables():

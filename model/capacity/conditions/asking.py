@@ -36,8 +36,8 @@ def figures(
     for found in predict(model, system, rest):
         ends = found.value, found.lo, found.hi
         quantity = quantity_of(found.metric, found.unit)
-        if chosen and quantity is not None:
-            ends = adjusted(*ends, factor(chosen, quantity))
+        if any(quantity in one.quantities for one in chosen):
+            ends = adjusted(*ends, factor(chosen, str(quantity)))
             if found.unit == PERCENT and ends[2] > FULL_PCT:
                 ends = min(ends[0], FULL_PCT), min(ends[1], FULL_PCT), FULL_PCT
                 notes.setdefault(TOO_FEW, []).append(found.metric)

@@ -8,7 +8,7 @@ import { resourceName } from "/static/parts.js";
 import { address, keep, without } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
-import { EFFECTS, choice, group, isNumber, misread, numeric, others, questionForm, read } from "/static/views/what-if-fields.js";
+import { EFFECTS, choice, choices, group, isNumber, misread, numeric, others, questionForm, read } from "/static/views/what-if-fields.js";
 import { unit, words } from "/static/words.js";
 
 const STEPS = 9,
@@ -80,7 +80,7 @@ const chosen = (one, given) =>
   choice(
     one.key,
     one.label,
-    one.choices.map((value) => [value, value || "each"]),
+    choices(one, given[one.key], "each"),
     one.today,
     given[one.key],
     one.meaning ? h("span", { className: "quiet" }, one.meaning) : null,

@@ -222,12 +222,20 @@ export const changeable = (system) => [
 ];
 
 // The field of an option: a choice, a number, or a number with its range.
+// What a field offers; of a published effect also the share of the work that a link says.
+export function choices(one, given, empty) {
+  const effect = one.key.startsWith("adjust.");
+  const asked = effect && given > 0 && given <= 1 && !one.choices.includes(given) ? [given] : [];
+  const said = (value) => (effect && value > 0 ? `of ${Number((100 * value).toPrecision(3))} % of the work` : value || empty);
+  return [...one.choices, ...asked].map((value) => [value, said(value)]);
+}
+
 export function optionField(one, given) {
   if (one.choices?.length)
     return choice(
       one.key,
       one.label,
-      one.choices.map((value) => [value, value || "as it is"]),
+      choices(one, given, "as it is"),
       one.today,
       given,
       one.meaning ? h("span", { className: "quiet" }, one.meaning) : null,

@@ -14,6 +14,7 @@ def known():
 
 def test_every_adjustment_has_a_range_and_a_source(known):
     for adjustment in known.values():
+        assert adjustment.quantities and (adjustment.moved is None or adjustment.moved[0] < adjustment.moved[1])
         assert adjustment.sources and adjustment.title
         assert all(found.log_sd > 0 for found in adjustment.factors.values())
 
@@ -51,13 +52,36 @@ def test_adjustments_multiply(known):
     assert factor(both, "cpu").value == pytest.approx(parts[0] * parts[1])
 
 
-def test_a_claim_about_traffic_is_for_systems_that_have_such_traffic(known):
-    with pytest.raises(QuestionError, match="about tn3270") as refused:
-        asked({"adjust.attls": "on"}, known, ["aor", "cics-3270-http"])
-    assert "encryption" in refused.value.allowed and "attls" not in refused.value.allowed
+def test_a_claim_about_other_traffic_may_hold_for_none_of_the_work(known):
+    _, own = asked({"adjust.attls": "on"}, known, ["TN3270 server"])
+    _, other = asked({"adjust.attls": "on"}, known, ["aor", "cics-3270-http"])
+    assert adjusted(1.0, 1.0, 1.0, factor(own, "cpu"))[1:] == pytest.approx((1.154, 1.353))
+    assert adjusted(1.0, 1.0, 1.0, factor(other, "cpu"))[1:] == pytest.approx((1.0, 1.353))
+    assert "TN3270" in other[0].note and "adjust.attls=0.3" in other[0].note
 
 
-@pytest.mark.parametrize("at", [{"adjust.rain": "on"}, {"adjust.encryption": "maybe"}])
+@pytest.mark.parametrize("parts", [["TN3270 server"], ["aor"]])
+def test_a_share_says_of_how_much_of_the_work_a_claim_is(known, parts):
+    _, chosen = asked({"adjust.attls": 0.5, "adjust.z13_to_z14": "0"}, known, parts)
+    assert [one.name for one in chosen] == ["attls"]
+    assert adjusted(1.0, 1.0, 1.0, factor(chosen, "cpu"))[1:] == pytest.approx((1.077, 1.1765))
+    assert "of 50 % of the work" in chosen[0].note
+
+
+def test_time_on_ziips_is_no_time_on_cps(known):
+    _, chosen = asked({"adjust.ipsec_ziip": "on"}, known, ["tn3270"])
+    least, most = chosen[0].moved
+    # IPSec with and without zIIPs beside AT-TLS: -12.8 and -8.4 %, -23.8 and -12.7 %.
+    assert (least, most) == pytest.approx((1 - 0.872 / 0.916, 1 - 0.762 / 0.873))
+    _, lo, hi = adjusted(1.0, 1.0, 1.0, factor(chosen, "cpu"))
+    assert (lo, hi) == pytest.approx((1.0 - most, 1.0 - least))
+    assert factor(chosen, "itr").value == pytest.approx(1.0 / factor(chosen, "cpu").value)
+
+
+@pytest.mark.parametrize(
+    "at",
+    [{"adjust.rain": "on"}, {"adjust.encryption": "maybe"}, {"adjust.encryption": 1.5}, {"adjust.encryption": -0.1}],
+)
 def test_what_is_unknown_is_refused(known, at):
     with pytest.raises(QuestionError):
         asked(at, known)
@@ -72,6 +96,7 @@ def test_what_is_unknown_is_refused(known, at):
         ("itr_tps", "tran/s", "itr"),
         ("elapsed_s", "s", "elapsed"),
         ("send_s", "s", "message_time"),
+        ("excps", "count", "io"),
         ("storage_kb", "KB", None),
         ("etr_tps", "tran/s", None),
     ],

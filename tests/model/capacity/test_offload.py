@@ -1,0 +1,97 @@
+"""Engine time that adjustments move from CPs to zIIPs."""
+
+import numpy as np
+import pytest
+
+from model.calibration.adjustments import read_adjustments
+from model.capacity.adjustments import to_plain
+from model.capacity.ask import compare, explain, predict, size, sweep
+from model.capacity.offload import _together, with_ziips
+from model.capacity.parts import Law
+from model.capacity.questions import QuestionError
+
+HALF = {"etr_tps": 4000.0, "adjust.ziip_offload": 0.5}
+
+
+@pytest.fixture(scope="module")
+def shop(bundle):
+    entry = {**bundle["systems"]["shop"], "adjustments": to_plain(read_adjustments())}
+    return {**bundle, "systems": {"shop": entry}}
+
+
+def figures(answer):
+    return {output.metric: output.value for output in answer.outputs}
+
+
+def test_what_leaves_the_cps_is_done_by_the_ziips(shop):
+    before = figures(predict(shop, "shop", {"etr_tps": 4000.0}))
+    answer = predict(shop, "shop", {**HALF, "ziip_engines": 8})
+    after = figures(answer)
+    moved = before["cpu_us_per_tran"] - after["cpu_us_per_tran"]
+    assert moved == pytest.approx(0.995 * 0.5 * before["cpu_us_per_tran"], rel=1e-3)
+    assert after["ziip_us_per_tran"] == pytest.approx(moved, rel=1e-3)
+    assert after["ziip_busy_pct"] == pytest.approx(4000.0 * moved / 1e4 / 8, rel=1e-3)
+    assert any("no zIIPs were recorded" in note for note in answer.notes)
+
+
+def test_what_finds_the_ziips_busy_runs_on_cps(shop):
+    few, many = (figures(predict(shop, "shop", {**HALF, "ziip_engines": n})) for n in (1, 8))
+    assert few["ziip_busy_pct"] < 100.0
+    assert few["cpu_us_per_tran"] + few["ziip_us_per_tran"] == pytest.approx(
+        many["cpu_us_per_tran"] + many["ziip_us_per_tran"], rel=1e-3
+    )
+    assert few["cpu_busy_pct"] > 1.2 * many["cpu_busy_pct"]
+
+
+def test_without_ziips_nothing_is_moved_and_it_says_so(shop):
+    plain, asked = (predict(shop, "shop", at) for at in ({"etr_tps": 4000.0}, HALF))
+    assert figures(asked) == figures(plain)
+    assert any("ask with ziip_engines=1" in note for note in asked.notes)
+    with pytest.raises(QuestionError, match="that 30 % is eligible"):
+        predict(shop, "shop", {"ziip_engines": 2})
+
+
+def test_responses_keep_the_time_that_is_spent_on_ziips(shop):
+    metric = "total_shop_response_ms"
+    before, after = (
+        figures(predict(shop, "shop", at))[metric]
+        for at in ({"etr_tps": 400.0}, {**HALF, "etr_tps": 400.0, "ziip_engines": 8})
+    )
+    assert after == pytest.approx(before, rel=0.02)
+
+
+def test_every_question_knows_of_it(shop):
+    at = {**HALF, "ziip_engines": 8}
+    assert (
+        size(shop, "shop", at, max_busy_pct=70)["engines"]["value"]
+        < size(shop, "shop", {"etr_tps": 4000.0}, max_busy_pct=70)["engines"]["value"]
+    )
+    assert {row["engine"] for row in explain(shop, "shop", at)["demand"]} == {"cp", "ziip"}
+    change = next(
+        row for row in compare(shop, "shop", {"etr_tps": 4000.0}, at)["changes"] if row["metric"] == "cpu_busy_pct"
+    )
+    assert change["change_pct"]["value"] == pytest.approx(-49.75, abs=0.5)
+    steps = sweep(
+        shop,
+        "shop",
+        "adjust.ziip_offload",
+        [0.0, 0.5],
+        at={"etr_tps": 4000.0, "ziip_engines": 8},
+        metrics=["cpu_busy_pct"],
+    )
+    none, half = (step["outputs"][0]["value"] for step in steps["steps"])
+    assert half == pytest.approx(0.5025 * none, rel=0.01)
+
+
+def test_a_system_is_as_it_was_without_such_a_question(shop):
+    entry = shop["systems"]["shop"]
+    for at in ({}, {"adjust.encryption": "on", "ziip_engines": 2}, {"adjust.ziip_offload": "off", "ziip_engines": 2}):
+        assert with_ziips(entry, at) is entry
+
+
+def test_two_laws_of_one_driver_add_up(shop):
+    first, *_ = (law for law in shop["systems"]["shop"]["usage"].values())
+    other = {**first, "reference_rate": 2.5 * first["reference_rate"], "scale": 3.0, "coef": [0.1, 0.7, 0.2]}
+    rate = np.array([[0.9 * first["reference_rate"]]])
+    one, two, both = (Law.of("x", law).usage(rate)[0, 0] for law in (first, other, _together(first, other)))
+    assert both == pytest.approx(one + two)
