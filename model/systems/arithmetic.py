@@ -12,14 +12,15 @@ COMPUTED: Mapping[str, Callable[[Values], float]] = {
     "max": max,
     "min": min,
     "difference": lambda v: v[0] - math.fsum(v[1:]),
-    "change_pct": lambda v: (v[0] / v[1] - 1) * 100,
+    "change_pct": lambda v: (math.fsum(v[: len(v) // 2]) / math.fsum(v[len(v) // 2 :]) - 1) * 100,
     "saving_pct": lambda v: (1 - v[0] / v[1]) * 100,
     "quotient": lambda v: v[0] / v[1],
     "quotient_pct": lambda v: v[0] / v[1] * 100,
     "product": math.prod,
     "largest_deviation": lambda v: math.sqrt((v[0] - v[1]) * (v[1] - v[2])),
 }
-"""New over old comes first: a rate's improvement is `change_pct`, that of an elapsed time or a cost `saving_pct`.
+"""New over old comes first: a rate's improvement is `change_pct`, that of an elapsed time or a cost `saving_pct`; the
+rate of several parts (LPARs) is their sum, all new ones first.
 `largest_deviation` of a maximum, a mean in the upper half, and a minimum is the most that values between them can
 scatter (Bhatia and Davis, *American Mathematical Monthly* 107, 2000)."""
 

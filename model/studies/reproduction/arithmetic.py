@@ -9,11 +9,24 @@ from model.systems.printed import Interval
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How what a rule gives grows with its first and with its further operands, and how it reads."""
+    """How what a rule gives grows with its first and with its further operands, and how it reads.
+
+    `halves`: the first half of the operands goes as the first, the second half as the others.
+    """
 
     first: int
     others: int
     text: Callable[[Sequence[str]], str]
+    halves: bool = False
+
+    def signs(self, operands: int) -> list[int]:
+        """How what a rule gives grows with each of so many operands."""
+        first = operands // 2 if self.halves else 1
+        return [self.first] * first + [self.others] * (operands - first)
+
+
+def _sum(terms: Sequence[str]) -> str:
+    return terms[0] if len(terms) == 1 else f"({' + '.join(terms)})"
 
 
 RULES: Mapping[str, Rule] = {
@@ -23,7 +36,7 @@ RULES: Mapping[str, Rule] = {
     "max": Rule(1, 1, lambda t: f"max({', '.join(t)})"),
     "min": Rule(1, 1, lambda t: f"min({', '.join(t)})"),
     "difference": Rule(1, -1, " - ".join),
-    "change_pct": Rule(1, -1, lambda t: f"({t[0]} / {t[1]} - 1) x 100"),
+    "change_pct": Rule(1, -1, lambda t: f"({_sum(t[: len(t) // 2])} / {_sum(t[len(t) // 2 :])} - 1) x 100", True),
     "saving_pct": Rule(-1, 1, lambda t: f"(1 - {t[0]} / {t[1]}) x 100"),
     "quotient": Rule(1, -1, lambda t: f"{t[0]} / {t[1]}"),
     "quotient_pct": Rule(1, -1, lambda t: f"{t[0]} / {t[1]} x 100"),
@@ -34,7 +47,7 @@ RULES: Mapping[str, Rule] = {
 
 def admitted(rule: str, intervals: Sequence[Interval], factor: float = 1.0) -> Interval | None:
     """All values a rule can give for positive operands within their intervals; None where it divides by zero."""
-    signs = [RULES[rule].first, *(RULES[rule].others for _ in intervals[1:])]
+    signs = RULES[rule].signs(len(intervals))
     low = compute(rule, [i.lo if sign > 0 else i.hi for i, sign in zip(intervals, signs, strict=True)], factor)
     high = compute(rule, [i.hi if sign > 0 else i.lo for i, sign in zip(intervals, signs, strict=True)], factor)
     return None if low is None or high is None else Interval(min(low, high), max(low, high))

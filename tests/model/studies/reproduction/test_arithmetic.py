@@ -18,6 +18,7 @@ def test_every_rule_a_system_file_may_name_is_known_and_no_other():
     [
         ("saving_pct", [9.865, 29.277], "66.3"),
         ("change_pct", [8017.71, 7504.83], "6.83"),
+        ("change_pct", [3871, 3834, 3281, 3387], "15.55"),
         ("difference", [8017.71, 7504.83], "512.88"),
         ("quotient", [765815, 505.96], "1513.59"),
         ("quotient_pct", [6400, 8315], "76.97"),
@@ -40,12 +41,13 @@ def test_a_division_by_nothing_gives_nothing():
 
 def test_the_arithmetic_reads_as_it_is_done():
     assert as_text("difference", ["1499.40", "1232.60", "65.34"]) == "1499.40 - 1232.60 - 65.34"
+    assert as_text("change_pct", ["3871", "3834", "3281", "3387"]) == "((3871 + 3834) / (3281 + 3387) - 1) x 100"
     assert as_text("same", ["648.53"], 0.01) == "(648.53) x 0.01"
 
 
 @given(
     st.sampled_from(["same", "sum", "mean", "max", "min", "difference", "quotient", "saving_pct", "change_pct"]),
-    st.lists(st.tuples(st.floats(1, 1e4), st.floats(0, 10), st.floats(0, 1)), min_size=2, max_size=2),
+    st.lists(st.tuples(st.floats(1, 1e4), st.floats(0, 10), st.floats(0, 1)), min_size=2, max_size=4),
 )
 def test_whatever_the_operands_stand_for_lies_in_the_admitted_interval(rule, operands):
     intervals = [Interval(lo, lo + width) for lo, width, _ in operands]
