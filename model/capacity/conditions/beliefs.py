@@ -130,7 +130,7 @@ class Beliefs:
 
     def _no_surer(self, table: Table, cell: Cell, points: list[Point], belief: Belief) -> Belief:
         """A belief beyond the measured levels held against the last one and every doubling from there on: it is no
-        surer than any of them, and no lower where nothing is expected to fall. A sibling measured there knows better.
+        surer than any of them, and no lower where nothing is expected to fall, unless a sibling falls between the two.
         """
         assert cell.x is not None
         end, last, _ = _sure(points)[-1 if cell.x > points[-1][0] else 0]
@@ -141,7 +141,7 @@ class Beliefs:
         reach = max([belief.reach(), *(other for _, other in nearer)])
         rising = rises(table, cell) and not is_closed(table, cell)
         factor = 1.0
-        if rising and not any(spans(table.series(other), cell.x) for other in self.laws.siblings(table, cell)):
+        if rising and not any(_falls(table, other, end, cell.x) for other in self.laws.siblings(table, cell)):
             limit = (max if away > 0 else min)([last, *(median for median, _ in nearer)])
             factor = (max if away > 0 else min)(limit / belief.median(), 1.0)
         wider = reach / max(belief.reach(), LEAST_REACH)
@@ -278,6 +278,12 @@ def _together(found: list[_Candidate], least: float) -> Belief:
     weights = np.concatenate([weight * belief.weight / belief.weight.sum() for belief, weight in said])
     means, sds = (np.concatenate([getattr(belief, name) for belief, _ in said]) for name in ("mean", "sd"))
     return Belief(weights, means, sds, True)
+
+
+def _falls(table: Table, series: Cell, one: float, other: float) -> bool:
+    """Whether a series was measured at two levels and is lower at the larger one."""
+    known = {x: y for x, y, _ in _sure(table.series(series))}
+    return {one, other} <= known.keys() and known[max(one, other)] < known[min(one, other)]
 
 
 def _sure(points: list[Point]) -> list[Point]:

@@ -385,6 +385,15 @@ def test_storage_beyond_the_measured_sessions_is_not_below_the_last(model):
     assert answers == sorted(answers)
 
 
+@pytest.mark.parametrize(
+    ("sibling", "less"), [({4000: 272.0, 16000: 290.0}, False), ({8000: 300.0, 16000: 240.0}, True)]
+)
+def test_storage_beyond_the_measured_sessions_is_below_the_last_only_where_a_sibling_falls(sibling, less):
+    measured = {"one": {1000: 210.0, 2000: 210.0, 8000: 232.0}, "two": {1000: 276.0, 2000: 276.0, **sibling}}
+    rows = [row(s, "storage_kb", {"sessions": n}, kb) for s, points in measured.items() for n, kb in points.items()]
+    assert (predict(fit(rows, {}), "one", {"sessions": 16000})[0].value < 232.0) == less
+
+
 def test_a_measured_level_is_answered_by_what_was_measured_there():
     steps = (20.0, 20.0, 31.0, 22.0)
     rows = [
