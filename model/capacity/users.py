@@ -24,8 +24,12 @@ AtRates = Callable[[Scenario], State]
 
 # Rounds over the classes, turns in which the wait of some is found, and how near that is, as a logarithm.
 ROUNDS, TURNS, NEAR = 3, 60, 1e-4
-# Waits that are none beside the service, and the steps in which a wait is looked for at first and in later rounds.
-NO_WAIT, FIRST_STEP, STEP = 1e-9, 1.0, 0.01
+# How far beyond a line the steps go in which it is looked for, how much longer than the last, and the longest; then one
+# turn in so many halves where it may be.
+HALVED = 8
+BEYOND, GROWING, LONGEST = 1.3, (1.0, 10.0), 2.0
+# Waits that are none beside the service.
+NO_WAIT = 1e-9
 # Parts of the rates asked at which a class may find room where it finds none at all of them; who gets no answer to so
 # much as the last waits without end.
 FEWER = 0.25, 1e-3
@@ -91,7 +95,7 @@ def settled(at_rates: AtRates, system: System, state: State, users: Array) -> tu
                 scenario.at_loads(loads), rates=_with(before, group.streams, again), longer=longer[:, loads]
             )
             seen = state, loads, otherwise(loads)
-            sent = _sent(at_rates, start, seen, users[:, loads], group, FIRST_STEP if turn == 0 else STEP)
+            sent = _sent(at_rates, start, seen, users[:, loads], group)
             # On full engines waits answer to changes of the others that do not count.
             moved = np.ones(len(loads), bool) if turn == 0 else _changed(before, sent.rates)
             rates[:, loads[moved]] = sent.rates[:, moved]
@@ -157,7 +161,6 @@ def _sent(
     seen: tuple[State, Numbers, NDArray[np.bool_]],
     users: Array,
     group: _Group,
-    step: float,
 ) -> Scenario:
     """The scenario with one group sending as its users do; ``seen`` is a state, which of its loads are those of the
     scenario, and where its rates are others."""
@@ -194,34 +197,34 @@ def _sent(
     full_before = (before[:, :, group.beside] > 1.0).any(axis=(0, 2))
     unsettled = full_before | _changed(sent, rates_at(np.zeros(lost.shape), everywhere))
     looked_at: list[tuple[Array, Numbers, Array]] = []
+    first = np.ones(lost.shape)
 
-    def short(longer: Array, loads: Numbers) -> tuple[Array, Array]:
-        """By which part the waits at the rates that follow are short of those they follow from, below zero, or beyond
-        them; and the room that is left."""
-        found, room, some = np.zeros(longer.shape), np.ones(longer.shape), np.flatnonzero(unsettled[loads])
+    def missing(longer: Array, loads: Numbers) -> Array:
+        """The room that is missing for waits to be as long as those they follow from, as a part of that at first: waits
+        are as one over the room, nearly, and the room as the rates. 0 where they are right, or no room is left for
+        longer ones."""
+        more, room, some = np.zeros(longer.shape), np.ones(longer.shape), np.flatnonzero(unsettled[loads])
         if len(some):
             those = loads[some]
             now, _, room[:, some] = times_at(rates_at(longer[:, some], those), those)
-            part = longer[:, some] - np.sum(share[:, those] * np.log(now / waited[:, those]), axis=2, keepdims=True)
-            found[:, some] = np.where(lost[:, those], 0.0, 1.0 - np.exp(part))
-        looked_at.append((longer, loads, found))
-        return found, room
-
-    def missing(longer: Array, loads: Numbers) -> Array:
-        """What is missing to as long waits as follow. Where these have no end, the room that is missing: there it falls
-        through zero in a jump, which is followed by the room on either side of it."""
-        found, room = short(longer, loads)
-        without_end = np.where(room < 0.0, 2.0 * NEAR - room, 1.0)
-        return np.where(found < 1.0, np.maximum(found, -np.maximum(room, NO_ROOM)), without_end)
+            found = np.sum(share[:, those] * np.log(now / waited[:, those]), axis=2, keepdims=True) - longer[:, some]
+            more[:, some] = np.where(lost[:, those], 0.0, found)
+        if not looked_at:
+            first[:] = np.maximum(np.abs(room), NEAR)
+        looked_at.append((longer, loads, np.exp(-np.minimum(more, 0.0))))
+        endless = np.isinf(more)
+        less = np.maximum(room, NO_ROOM) * np.expm1(np.where(endless, 0.0, more))
+        less = np.where(endless, np.where(room < 0.0, NO_ROOM - room, 1.0), less)
+        right = (np.abs(more) <= NEAR) | (more < 0.0) & (room <= NEAR)
+        return np.where(right, 0.0, less / first[:, loads])
 
     # Where the group filled the engines before, it waited so much longer than the rates tell.
     known = np.log(before[:, :, group.beside[:1]])
-    longer = crossed(missing, np.broadcast_to(known, lost.shape), step)
+    longer = crossed(missing, np.broadcast_to(known, lost.shape))
     # On full engines a wait has no end at a rate that is more by less than numbers tell apart: there users say it.
     left = np.ones(longer.shape)
-    for point, loads, found in looked_at:
-        here = point == longer[:, loads]
-        left[:, loads] = np.where(here, np.maximum(1.0 - found, 1.0), left[:, loads])
+    for point, loads, further in looked_at:
+        left[:, loads] = np.where(point == longer[:, loads], further, left[:, loads])
     sent = np.where(unsettled[:, None], rates_at(longer, everywhere), sent)
     sent = np.where(~lost & (sent > FEWER[-1] * asked), sent, 0.0)
     full = np.flatnonzero((left > 1.0 + NEAR).any(axis=(0, 2)))
@@ -245,11 +248,11 @@ def _with(values: Array, streams: list[int], chosen: Array | float) -> Array:
     return changed
 
 
-def crossed(falling: Callable[[Array, Numbers], Array], start: Array, step: float) -> Array:
-    """Where a falling function crosses zero, (draws, loads, 1); where it jumps, just beyond.
+def crossed(falling: Callable[[Array, Numbers], Array], start: Array) -> Array:
+    """Where a falling function is zero, (draws, loads, 1); where it jumps over that, just beyond.
 
-    Looked for from ``start`` in growing steps, then by inverse quadratic interpolation where the last three points lie
-    on a curve without a bend, halfway elsewhere (T. R. Chandrupatla, *Advances in Engineering Software* 28, 1997).
+    Looked for from ``start`` in growing steps, the first as far as the value is, the others beyond where a line is
+    zero; then where a line is zero (N. Anderson and A. Björck, *BIT* 13, 1973), and now and then halfway.
 
     Args:
         falling: its values, (draws, some loads, 1), at points of that shape, and the numbers of these loads.
@@ -262,44 +265,38 @@ def crossed(falling: Callable[[Array, Numbers], Array], start: Array, step: floa
         return found
 
     here = falling(start, np.arange(start.shape[1]))
-    up = here > 0.0
+    up, size = here > 0.0, np.clip(np.abs(here), NEAR, 1.0)
     low, high, at_low, at_high = start, start, here, here
-    size = step
     for _ in range(TURNS):
-        moving = np.where(up, at_high > 0.0, at_low < 0.0) & (np.abs(here) > NEAR)
+        moving = np.where(up, at_high > 0.0, at_low < 0.0)
         if not np.any(moving):
             break
         x = np.where(up, high + size, low - size)
-        value = at(x, moving, here)
+        before, value = np.where(up, at_high, at_low), at(x, moving, here)
         upwards, downwards = up & moving, ~up & moving
         low, at_low = np.where(upwards, high, low), np.where(upwards, at_high, at_low)
         high, at_high = np.where(downwards, low, high), np.where(downwards, at_low, at_high)
         low, at_low = np.where(downwards, x, low), np.where(downwards, value, at_low)
         high, at_high = np.where(upwards, x, high), np.where(upwards, value, at_high)
-        size *= 2.0
-    last, other, third = high, low, low
-    at_last, at_other, at_third = at_high, at_low, at_low
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.nan_to_num(at_last / (at_last - at_other), nan=0.5)
-        for _ in range(TURNS):
-            wide = np.abs(other - last)
-            open_ = (wide > NEAR) & (np.minimum(at_last, at_other) < -NEAR)
-            if not np.any(open_):
-                break
-            least = NEAR / 2.0 / np.maximum(wide, NEAR)
-            x = last + np.clip(part, least, 1.0 - least) * (other - last)
-            value = at(x, open_, here)
-            same = open_ & ((value > NEAR) == (at_last > NEAR))
-            turned = open_ & ~same
-            third = np.where(same, last, np.where(turned, other, third))
-            at_third = np.where(same, at_last, np.where(turned, at_other, at_third))
-            other, at_other = np.where(turned, last, other), np.where(turned, at_last, at_other)
-            last, at_last = np.where(open_, x, last), np.where(open_, value, at_last)
-            along, through = (last - other) / (third - other), (at_last - at_other) / (at_third - at_other)
-            curved = (through**2 < along) & ((1.0 - through) ** 2 < 1.0 - along)
-            inverse = at_last / (at_other - at_last) * at_third / (at_other - at_third)
-            inverse += (
-                (third - last) / (other - last) * at_last / (at_third - at_last) * at_other / (at_third - at_other)
-            )
-            part = np.where(curved & np.isfinite(inverse), inverse, 0.5)
-    return np.where((at_last > NEAR) & (at_other <= NEAR), other, last)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            further = np.where(value / before < 1.0, BEYOND * value / (before - value), GROWING[1])
+        size = np.minimum(size * np.clip(further, *GROWING), LONGEST)
+    side = np.zeros(start.shape)
+    for turn in range(TURNS):
+        wide = high - low
+        open_ = (wide > NEAR) & (at_low > 0.0) & (at_high < 0.0)
+        if not np.any(open_):
+            break
+        part = np.where(open_ & (turn % HALVED < HALVED - 1), at_low / np.where(open_, at_low - at_high, 1.0), 0.5)
+        least = NEAR / 2.0 / np.maximum(wide, NEAR)
+        x = low + wide * np.clip(part, least, 1.0 - least)
+        value = at(x, open_, here)
+        above = value > 0.0
+        # The end that stays a second time counts less, by as much as the other end came nearer to zero.
+        nearer = 1.0 - value / np.where(open_, np.where(above, at_low, at_high), 1.0)
+        before, side = side, np.where(above, 1.0, -1.0)
+        less = np.where(side == before, np.where(nearer > 0.0, nearer, 0.5), 1.0)
+        above, below = open_ & above, open_ & ~above
+        low, at_low = np.where(above, x, low), np.where(above, value, np.where(below, at_low * less, at_low))
+        high, at_high = np.where(below, x, high), np.where(below, value, np.where(above, at_high * less, at_high))
+    return np.where(at_low == 0.0, low, high)

@@ -254,5 +254,16 @@ def test_a_falling_function_is_followed_to_its_zero_and_over_its_jump():
     def falling(x: np.ndarray, loads: np.ndarray) -> np.ndarray:
         return np.where(x < jumps[loads, None], 50.0, 1.0 - x)
 
-    found = crossed(falling, np.zeros((1, 3, 1)), 1.0)
+    found = crossed(falling, np.zeros((1, 3, 1)))
     assert found[0, :, 0] == pytest.approx([1.0, 3.0, 1.0], abs=1e-3)
+
+
+def test_a_falling_function_that_is_steep_on_one_side_alone_is_followed_in_few_turns():
+    turns = []
+
+    def falling(x: np.ndarray, loads: np.ndarray) -> np.ndarray:
+        turns.append(loads)
+        return np.where(x < 3.6, 10.0, 1e-3) * (3.6 - x)
+
+    assert crossed(falling, np.zeros((1, 1, 1))).item() == pytest.approx(3.6, abs=2e-4)
+    assert len(turns) <= 16
