@@ -20,6 +20,7 @@ from model.capacity.adjustments import FULL_PCT, Factor, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.conditions.names import (
     ASKING,
+    CARRIED,
     CHANGES,
     ENDINGS,
     POPULATIONS,
@@ -78,6 +79,8 @@ class Counted:
         condition = "; ".join(self._written(part) for part in output.condition.split("; "))
         if output.metric in POPULATIONS:
             return replace(output, condition=condition)
+        if output.metric in self.asked:
+            return replace(output, condition=condition, lo=output.value, hi=output.value)
         if output.metric in CHANGES and None not in (output.lo, output.hi):
             return replace(_changed(output, sd), condition=condition)
         return replace(scaled(output, Factor(log, sd)), condition=condition)
@@ -127,6 +130,9 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
             sending_sd = HALF_SD * abs(math.log(ratio))
         elif name.endswith(SIZES):
             notes.append(words + "nothing says what other sizes change")
+        elif _of(name, CARRIED):
+            notes.append(words + "work is taken to go with it")
+            growing += ratio - 1.0
         elif not _of(name, ASKING):
             notes.append(words + "those who serve are taken to be enough, and a transaction to take the same work")
         elif facts.get(REQUESTED_RATE) == UNPACED:
@@ -138,7 +144,7 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
             notes.append(words + "each is taken to ask at the same rate")
             growing += _share(bundle, system, name) * (ratio - 1.0)
     if growing != 1.0:
-        _one_load(next(key for key in ratios if _of(found[key], ASKING)), rest)
+        _one_load(next(key for key in ratios if _of(found[key], (*ASKING, *CARRIED))), rest)
         rest[GROWTH] = float(f"{100.0 * (growing - 1.0):.9g}")
     apart = sum(abs(math.log(ratio)) for ratio in ratios.values())
     waits = frozenset(row["metric"] for row in bundle["conditions"]["rows"] if row.get("mart_metric") in WAITING)
@@ -182,7 +188,7 @@ def _fact(bundle: Mapping[str, Any], system: str, facts: Mapping[str, str], key:
     levels = ends_of(facts[key])
     if len(levels) > 1 and key.endswith(SIZES):
         return key
-    return key if levels and _of(key, (*ASKING, *SERVING, *SENT, *SENT_SIZES)) else None
+    return key if levels and _of(key, (*ASKING, *CARRIED, *SERVING, *SENT, *SENT_SIZES)) else None
 
 
 def _of(name: str, words: tuple[str, ...]) -> bool:

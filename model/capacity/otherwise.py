@@ -14,6 +14,7 @@ from model.capacity.adjustments import Factor, log_sd, quantity_of, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.conditions.names import ALTERNATIVES, RELEASES
 from model.capacity.conditions.rows import WORKLOAD
+from model.capacity.conditions.tables import POINT
 from model.capacity.questions import QuestionError
 from model.capacity.siblings import CPU_OF, engines_of
 
@@ -45,7 +46,7 @@ def with_options(predict: Predict, bundle: Mapping[str, Any], system: str, at: M
     siblings = _siblings(bundle, system)
     for one in siblings:
         if one.has(wanted) and one.apart(mine, wanted):
-            found = predict(bundle, one.system, rest)
+            found = predict(bundle, one.system, _at_rate(predict, bundle, system, rest))
             words = " and ".join(f"{key} = {level}" for key, level in other.items())
             note = f"{words}: answered as {one.system} was measured"
             return replace(found, system=system, at=dict(at), notes=(note, *found.notes))
@@ -126,6 +127,14 @@ def _is(text: str, level: str) -> bool:
     return bool(words) and all(
         any(word == one or (word.isalpha() and one.startswith(word)) for one in known) for word in words
     )
+
+
+def _at_rate(predict: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> dict[str, Any]:
+    """A question with the rate of the measured point that it names, which another system has not."""
+    rate = predict(bundle, system, {POINT: at[POINT]}).output(RATE) if POINT in at else None
+    if rate is None or rate.value is None:
+        return dict(at)
+    return {**{key: value for key, value in at.items() if key != POINT}, RATE: rate.value}
 
 
 def _engine_time(predict: Predict, bundle: Mapping[str, Any], like: str, other: str) -> Factor | None:

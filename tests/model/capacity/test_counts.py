@@ -28,6 +28,9 @@ def known(bundle):
         Row("formula", "cpu_s_per_tran", {}, 5.5e-5, "s", "formula"),
         Row("formula", "cpu_s_per_elapsed_s", {}, 0.044, "s/s", "formula"),
         Row("formula", "result", {}, 4.4 / 3, "pct of 3 CPs", "formula"),
+        Row("transfer", "throughput_mb_per_s", {}, 110.0, "MB/s", "formula"),
+        Row("transfer", "cpu_s_per_kb", {}, 1.2e-6, "s/KB", "formula"),
+        Row("transfer", "cpu_s_per_elapsed_s", {}, 0.14, "s/s", "formula"),
         Row("ratios", "avg_pct", {"benchmark": "B"}, -3.0, "pct", "ratios"),
         Row("wider", "avg_pct", {"benchmark": "C"}, -3.0, "pct", "ratios"),
         *(Row("held", "throughput", {"users": f"{n}"}, n / 10.0, "tran/s", "law") for n in (100, 200, 400)),
@@ -52,6 +55,7 @@ def known(bundle):
         "ratios": {"sessions": "3"},
         "wider": {"sessions": "8 to 128", "buffer_kb": "1;8"},
         "formula": {"users": "8000"},
+        "transfer": {"throughput_mb_per_s": "110"},
     }
     return {**bundle, "conditions": fit(rows, facts)}
 
@@ -84,6 +88,15 @@ def test_users_asked_for_are_those_answered_and_their_work_adds_up(known):
     work = found["users"] * found["trans_per_user_per_min"] / 60 * found["cpu_s_per_tran"]
     assert found["cpu_s_per_elapsed_s"] == pytest.approx(work)
     assert found["result"] == pytest.approx(100 * work / 3)
+
+
+def test_work_goes_with_what_is_carried(known):
+    asked = predict(known, "transfer", {"throughput_mb_per_s": 220})
+    carried, work = value(asked, "throughput_mb_per_s"), value(asked, "cpu_s_per_elapsed_s")
+    assert carried["lo"] == carried["hi"] == pytest.approx(220.0)
+    assert work["value"] == pytest.approx(0.28)
+    assert work["lo"] < work["value"] < work["hi"]
+    assert value(asked, "cpu_s_per_kb")["value"] == 1.2e-6
 
 
 def test_engines_are_sized_for_clients(known):

@@ -39,6 +39,16 @@ def test_another_release_is_answered_as_the_sibling_that_differs_in_it_alone_was
     assert asked["notes"][0] == "release = 2.0: answered as new was measured"
 
 
+def test_a_measured_point_keeps_its_rate_with_another_release(known):
+    rows = [
+        *(Row(**row) for row in known["conditions"]["rows"]),
+        Row("old", "etr_tps", {"point": "2"}, 50.0, "tran/s", "runs", "study"),
+    ]
+    measured = {**known, "conditions": fit(rows, known["conditions"]["facts"])}
+    asked = predict(measured, "old", {"point": "2", "release": "2.0"})
+    assert asked["outputs"] == predict(measured, "new", {"etr_tps": 50})["outputs"]
+
+
 def test_of_a_system_without_such_a_sibling_engine_time_changes_as_between_two_others(known):
     plain, asked = predict(known, "large"), predict(known, "large", {"release": "1.0"})
     assert value(asked, "cpu_us_per_tran")["value"] == pytest.approx(480.0 * 500.0 / 450.0)
