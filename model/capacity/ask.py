@@ -26,7 +26,7 @@ from model.capacity.headroom import headroom
 from model.capacity.loads import Load
 from model.capacity.moving import as_measured, completed, moved, needs_network
 from model.capacity.offered import configured
-from model.capacity.otherwise import with_options
+from model.capacity.otherwise import MeasuredSo, measured_so, with_options
 from model.capacity.parts import Scenario, State
 from model.capacity.questions import OBSERVED, QuestionError, said, system_entry
 from model.capacity.siblings import answer_by_sibling, sibling_of
@@ -163,6 +163,8 @@ def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = 
     """The smallest number of engines for a load, see :func:`model.capacity.targets.size`; or that of a sibling."""
     if not lawful(bundle, system):
         return targets.size(bundle, system, at, **wanted)
+    if (alike := measured_so(predict, bundle, system, at or {})) is not None:
+        return _as_measured_so(size(bundle, alike.system, alike.at, **wanted), alike, system, at)
     found = counted(bundle, system, at or {})
     rest, notes = (at, ()) if found is None else (found.at, found.notes)
     by = sibling_of(bundle, system)
@@ -180,6 +182,8 @@ def max_rate(
 ) -> dict[str, Any]:
     """The highest rate of the mix, see :func:`model.capacity.targets.max_rate`; that of a sibling, or of users."""
     known = lawful(bundle, system)
+    if known and (alike := measured_so(predict, bundle, system, at or {})) is not None:
+        return _as_measured_so(max_rate(bundle, alike.system, alike.at, **wanted), alike, system, at)
     by = sibling_of(bundle, system) if known else None
     entry = bundle["systems"].get(system)
     if by is None and known and (entry is None or (_without_response(entry, wanted) and users_of(bundle, system))):
@@ -188,6 +192,13 @@ def max_rate(
         return targets.max_rate(bundle, system, at, **wanted)
     loads, _ = parted(bundle, system, at)
     return by.named(targets.max_rate(bundle, by.system, by.asked(loads), **wanted), system)
+
+
+def _as_measured_so(
+    found: Mapping[str, Any], alike: MeasuredSo, system: str, at: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """What was found of a system with the options asked for, in the name of the one that was asked."""
+    return {**found, "system": system, "at": dict(at or {}), "notes": [*alike.notes, *found["notes"]]}
 
 
 def _without_response(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

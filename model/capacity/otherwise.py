@@ -30,28 +30,15 @@ def with_options(predict: Predict, bundle: Mapping[str, Any], system: str, at: M
     Raises:
         QuestionError: no system shows what another one would do.
     """
-    from model.capacity.conditions.answering import laws
-
-    own = _options(bundle, system)
-    conditions = laws(bundle["conditions"]).keys(system) if own else {}
-    asked = {key: str(at[key]) for key in at if _option(key) in own and key not in conditions}
-    if not asked:
+    asked = _asked(bundle, system, at)
+    if asked is None:
         return None
-    rest = {key: value for key, value in at.items() if key not in asked}
-    other = {key: level for key, level in asked.items() if not _is(level, own[_option(key)])}
-    if not other:
-        return replace(predict(bundle, system, rest), at=dict(at))
-    wanted = {_option(key): level for key, level in other.items()}
-    mine = _Sibling(system, own, engines_of(bundle["conditions"]["facts"][system]))
-    siblings = _siblings(bundle, system)
-    for one in siblings:
-        if one.has(wanted) and one.apart(mine, wanted):
-            found = predict(bundle, one.system, _at_rate(predict, bundle, system, rest))
-            words = " and ".join(f"{key} = {level}" for key, level in other.items())
-            note = f"{words}: answered as {one.system} was measured"
-            return replace(found, system=system, at=dict(at), notes=(note, *found.notes))
-    key, level = next(iter(other.items()))
-    name, rest = _option(key), {**rest, **{more: at[more] for more in other if more != key}}
+    if (alike := measured_so(predict, bundle, system, at)) is not None:
+        found = predict(bundle, alike.system, alike.at)
+        return replace(found, system=system, at=dict(at), notes=(*alike.notes, *found.notes))
+    own, siblings = _options(bundle, system), _siblings(bundle, system)
+    key, level = next(iter(asked.other.items()))
+    name, rest = _option(key), {**asked.rest, **{more: at[more] for more in asked.other if more != key}}
     for one in siblings:
         for like in siblings:
             if one.has({name: level}) and like.has({name: own[name]}) and one.apart(like, (name,)):
@@ -61,6 +48,51 @@ def with_options(predict: Predict, bundle: Mapping[str, Any], system: str, at: M
                     return _at_work(predict(bundle, system, rest), by, at, note)
     text = f"{key}: {level!r} was not measured, nor what it changes"
     raise QuestionError(f"at.{key}", level, text, options_of(bundle, system).get(name, (own[name],)))
+
+
+@dataclass(frozen=True)
+class MeasuredSo:
+    """A system that was measured with the options of a question, and what to ask it, with notes."""
+
+    system: str
+    at: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+def measured_so(predict: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> MeasuredSo | None:
+    """The system to ask in place of one with options: itself where they are its own, else a sibling that differs in
+    them alone; None without one, and where a question names no options."""
+    asked = _asked(bundle, system, at)
+    if asked is None or not asked.other:
+        return None if asked is None else MeasuredSo(system, asked.rest, ())
+    wanted = {_option(key): level for key, level in asked.other.items()}
+    mine = _Sibling(system, _options(bundle, system), engines_of(bundle["conditions"]["facts"][system]))
+    for one in _siblings(bundle, system):
+        if one.has(wanted) and one.apart(mine, wanted):
+            words = " and ".join(f"{key} = {level}" for key, level in asked.other.items())
+            rest = _at_rate(predict, bundle, system, asked.rest)
+            return MeasuredSo(one.system, rest, (f"{words}: answered as {one.system} was measured",))
+    return None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question without its options, and those that are not as in the configuration, as they were asked."""
+
+    rest: Mapping[str, Any]
+    other: Mapping[str, str]
+
+
+def _asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> _Asked | None:
+    """None where a question names no options of the configuration."""
+    from model.capacity.conditions.answering import laws
+
+    own = _options(bundle, system)
+    conditions = laws(bundle["conditions"]).keys(system) if own else {}
+    asked = {key: str(at[key]) for key in at if _option(key) in own and key not in conditions}
+    rest = {key: value for key, value in at.items() if key not in asked}
+    other = {key: level for key, level in asked.items() if not _is(level, own[_option(key)])}
+    return _Asked(rest, other) if asked else None
 
 
 def options_of(bundle: Mapping[str, Any], system: str) -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,10 @@
 """Another release or option than that of the configuration."""
 
+from functools import partial
+
 import pytest
 
+from model.capacity import ask
 from model.capacity.conditions.fitting import fit
 from model.capacity.conditions.rows import Row
 from model.capacity.offered import conditions_of
@@ -55,6 +58,18 @@ def test_of_a_system_without_such_a_sibling_engine_time_changes_as_between_two_o
     assert value(asked, "csa_kb") == value(plain, "csa_kb")
     assert asked["extrapolated"]
     assert "as of old beside new" in asked["notes"][0]
+
+
+def test_engines_and_the_highest_rate_are_those_of_the_system_measured_so(bundle):
+    rows = [Row(system, "csa_kb", {}, 700.0, "KB", "runs", "study") for system in ("shop", "newer")]
+    conditions = fit(rows, {"shop": {"release": "R1"}, "newer": {"release": "R2"}})
+    known = {**bundle, "systems": {**bundle["systems"], "newer": bundle["systems"]["shop"]}, "conditions": conditions}
+    load = {"etr_tps": 7000}
+    for ask_for in (partial(ask.size, max_busy_pct=80), partial(ask.max_rate, max_busy_pct=80)):
+        asked, there = ask_for(known, "shop", {"release": "R2", **load}), ask_for(known, "newer", load)
+        assert (asked["system"], asked["at"]) == ("shop", {"release": "R2", **load})
+        assert asked["notes"] == ["release = R2: answered as newer was measured", *there["notes"]]
+        assert ask_for(known, "shop", {"release": "R1", **load})["notes"] == there["notes"]
 
 
 def test_options_are_offered_with_the_levels_of_siblings_and_others_refused_with_them(known):
