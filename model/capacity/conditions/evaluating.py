@@ -140,7 +140,7 @@ class Evaluator:
         for larger, smaller in self._shares[block]:
             if cell.metric in (larger, smaller) and cell not in table.values:
                 rest = _with_metric(cell, larger if cell.metric == smaller else smaller)
-                share = self.value(rest) if cell.metric == smaller or rest in table.values else None
+                share = self.value(rest) if cell.metric == larger or rest in table.values else None
                 return None if share is None else _combine("difference", [WHOLE_PCT, share], 1.0)
         return None
 

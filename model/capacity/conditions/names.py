@@ -27,4 +27,5 @@ CARRIED = tuple(_NAMES["carried"])
 SERVING = tuple(_NAMES["serving"])
 SENT = tuple(_NAMES["sent"])
 SENT_SIZES = tuple(_NAMES["sent_sizes"])
+ELAPSED: str = _NAMES["elapsed"]
 ENDINGS = tuple(_NAMES["endings"])

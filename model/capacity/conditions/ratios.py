@@ -24,7 +24,7 @@ from model.capacity.conditions.rows import RUN_S
 from model.capacity.conditions.spreads import Levels, Seen, levels_of, posterior
 from model.capacity.conditions.tables import POINT, SYSTEM, TIMES, Cell, Table, Tables, is_work, level_change, number
 
-SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.15, "ms": 0.15}
+SPREADS = {"engine time": 0.015, "SU": 0.015, "storage": 0.03, "us": 0.03, "s": 0.15, "ms": 0.15, "pct": 0.15}
 """Median spread of ln(ratio) between two levels of a name, by sort of quantity. Engine time per transaction is
 repeated within 1 to 3 % where releases count as equal (ims14_z14, ims10 claims)."""
 OTHER_SPREAD = 0.05

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations, permutations
 from typing import TypeVar
 
-from model.capacity.conditions.names import ALTERNATIVES, RATES, RELEASES, WHOLE_RATES
+from model.capacity.conditions.names import ALTERNATIVES, ELAPSED, RATES, RELEASES, WHOLE_RATES
 from model.capacity.conditions.rows import Row
 
 SYSTEM = "system"
@@ -44,6 +44,8 @@ def kind_of(metric: str, unit: str) -> str:
         return "throughput"
     if metric.isupper():
         return f"{unit} of a report field"
+    if metric.startswith(ELAPSED) and unit in TIMES:
+        return "s"
     return KINDS.get(unit, unit)
 
 

@@ -360,6 +360,25 @@ def test_two_shares_of_a_whole_make_up_the_whole_where_neither_was_measured():
     assert found["sync_pct"] + found["async_pct"] == pytest.approx(100.0, rel=1e-9)
 
 
+def test_what_is_left_of_a_whole_is_as_sure_as_its_small_share():
+    """A share of 6 % that may be half as large again leaves 91 to 96 %."""
+    rows = [
+        row("one", metric, {"variant": level, "structure": structure}, value, unit, "structures")
+        for structure in ("Logger", "Queue")
+        for level, figures in {
+            "V1": [("sync_pct", 94.0, "pct"), ("async_pct", 6.0, "pct"), ("access_per_s", 1800.0, "1/s")],
+            "V2": [("access_per_s", 1800.0, "1/s")],
+        }.items()
+        for metric, value, unit in figures
+    ]
+    found = {
+        output.metric: output for output in predict(fit(rows, {}), "one", {"variant": "V2", "structure": "Logger"})
+    }
+    assert 90.0 < found["sync_pct"].lo < 93.0
+    assert 95.0 < found["sync_pct"].hi < 97.0
+    assert found["async_pct"].hi == pytest.approx(100.0 - found["sync_pct"].lo, abs=0.2)
+
+
 def test_a_figure_that_two_tables_print_is_answered_once():
     rows = [
         replace(found, table=table, condition={**found.condition, "application": words})

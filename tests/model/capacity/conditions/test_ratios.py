@@ -71,6 +71,15 @@ def test_a_ratio_says_the_same_from_either_level(key, unit, changes):
         assert there.reach() == pytest.approx(back.reach())
 
 
+def test_requests_that_no_engine_spins_for_repeat_less_well():
+    def reach(metric):
+        tables = Tables([Row("asked", metric, {"release": "old"}, 14.0, "us", TABLE[1], TABLE[0])])
+        (donor,) = tables.blocks[TABLE].values
+        return Ratios(tables).ratio(donor, donor.at_level("release", "new"), "release", 14.0).belief.reach()
+
+    assert reach("async_service_us") > 3.0 * reach("sync_service_us")
+
+
 def test_what_is_switched_on_is_seldom_less_work_and_another_option_tells_its_size_only():
     def cost(option=None):
         base = {"tran_option": "No", "pgm_option": "No"}
