@@ -107,7 +107,8 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
     """
     facts = bundle["conditions"].get("facts", {}).get(system, {})
     found = {key: name for key in at if (name := _fact(bundle, system, facts, key)) is not None}
-    ratios = {key: _beyond(positive(f"at.{key}", at[key]), ends_of(facts[name])) for key, name in found.items()}
+    others = {key: name for key, name in found.items() if str(at[key]) != facts[name]}
+    ratios = {key: _beyond(positive(f"at.{key}", at[key]), ends_of(facts[name])) for key, name in others.items()}
     ratios = {key: ratio for key, ratio in ratios.items() if ratio != 1.0}
     rest = {key: value for key, value in at.items() if key not in found}
     if REQUESTED_RATE in facts and (rate := number(str(rest.get(REQUESTED_RATE)))) is not None:

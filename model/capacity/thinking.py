@@ -32,8 +32,8 @@ BYTES = "MB/s"
 
 
 def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer | None:
-    """The figures of a number of users at another think time (s) or file size; None where neither is asked for, or
-    they are not known of the system.
+    """The figures of a number of users at another think time (s) or file size; None where neither is asked for other
+    than measured, or they are not known of the system.
 
     Raises:
         QuestionError: the number of users is not said, or they make a throughput that is not known.
@@ -43,7 +43,7 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
     if users is None:
         return None
     known = measured_cycle(bundle, system, users)
-    if any(key not in known for key in keys):
+    if any(key not in known for key in keys) or all(number(str(at[key])) == known[key] for key in keys):
         return None
     think_s, size = known[THINK_TIME], known[FILE_SIZE] if users.unit == BYTES else 1.0
     wanted = {key: positive(f"at.{key}", at[key]) for key in keys}
@@ -53,8 +53,6 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
         text = f"{keys[0]}: say of how many {users.key} too, such as {users.key}={users.most:.12g}"
         raise QuestionError(f"at.{keys[0]}", at[keys[0]], text)
     found = by_condition(bundle, system, rest)
-    if all(wanted[key] == known[key] for key in keys):
-        return replace(found, at=dict(at))
     count = positive(f"at.{population}", rest[population])
     cycle = _Cycle(users, think_s, size, wanted.get(THINK_TIME, think_s), wanted.get(FILE_SIZE, size))
     try:

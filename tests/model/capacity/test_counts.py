@@ -201,6 +201,7 @@ def test_beyond_a_range_of_counts_a_change_is_less_sure_and_the_note_says_the_ra
     within = predict(known, "wider", {"sessions": 100})
     near, far = (predict(known, "wider", {"sessions": count}) for count in (256, 1280))
     assert within["outputs"] == predict(known, "wider", {})["outputs"]
+    assert predict(known, "wider", {"sessions": "8 to 128"})["outputs"] == within["outputs"]
     assert value(near, "avg_pct")["value"] == value(far, "avg_pct")["value"] == -3.0
     low, lower = value(near, "avg_pct")["lo"], value(far, "avg_pct")["lo"]
     assert -20 < lower < low < -6 and value(near, "avg_pct")["hi"] > 0
@@ -247,6 +248,7 @@ def test_who_thinks_as_long_as_measured_is_answered_as_measured(known):
     plain = predict(known, "paced", {"users": 200})
     same = predict(known, "paced", {"users": 200, "think_time": 8})
     assert same["outputs"] == plain["outputs"]
+    assert predict(known, "paced", {"think_time": "8"})["outputs"] == predict(known, "paced", {})["outputs"]
 
 
 @pytest.mark.parametrize(
