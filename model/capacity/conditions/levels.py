@@ -6,9 +6,9 @@ from typing import Any
 
 from model.capacity.conditions.definitions import followers
 from model.capacity.conditions.evaluating import Evaluator
-from model.capacity.conditions.names import POPULATIONS, RELEASES
+from model.capacity.conditions.names import ALTERNATIVES, POPULATIONS, RELEASES
 from model.capacity.conditions.rows import Identity
-from model.capacity.conditions.tables import SYSTEM, Cell, Table, number, written
+from model.capacity.conditions.tables import SYSTEM, Cell, Table, level_change, number, written
 from model.capacity.questions import QuestionError
 
 MOST = 1e12
@@ -79,11 +79,19 @@ class Levels:
         ratios = self._evaluator.beliefs.ratios
         return own | {
             other
-            for other in table.levels[key]
+            for other in {*table.levels[key], *self._instead(table, key, own)}
             if other not in own
             and (not own or any(ratios.seen(table.block[0], key, level, other) for level in own))
             and self._answered(system, {key: other})
         }
+
+    def _instead(self, table: Table, key: str, own: set[str]) -> set[str]:
+        """Levels of other tables of the study that differ in one word from one of a system's own, such as V10 and V9.
+        What adds words to it is particular to its table.
+        """
+        others = (other for block, other in self._tables.blocks.items() if block[0] == table.block[0])
+        levels = {level for other in others for level in other.levels.get(key, ())} if key in ALTERNATIVES else set()
+        return {level for level in levels if any(_one_word(*level_change(mine, level)) for mine in own)}
 
     def key(self, table: Table, system: str, key: str) -> str | None:
         """The table's name of an asked key: one population may be called users here and sessions there."""
@@ -185,6 +193,10 @@ def covers(fact: str, text: str) -> bool:
     if x is not None and len(ends) == 2 and ends[0] is not None and ends[1] is not None:
         return ends[0] <= x <= ends[1]
     return text in (fact, *fact.split(";"))
+
+
+def _one_word(one: str, other: str) -> bool:
+    return len(one.split()) == len(other.split()) == 1
 
 
 def _order(level: str) -> tuple[bool, float, str]:

@@ -238,6 +238,15 @@ def test_words_that_several_levels_have_stand_for_all_of_them():
     assert {output.condition["variant"] for output in found} == {"IMS V10 IMS1", "IMS V10 IMS2"}
 
 
+def test_a_system_with_a_table_of_its_own_is_asked_for_the_release_that_other_tables_show():
+    levels = {"V9": 800.0, "V10": 840.0, "V10 online": 400.0}
+    rows = [row(of, "csa_kb", {"variant": v}, kb, table="runs") for of in ("a", "b") for v, kb in levels.items()]
+    model = fit([*rows, row("batch", "csa_kb", {"variant": "V9"}, 600.0, table="batch")], {})
+    assert Laws(model).keys("batch")["variant"] == ("V10", "V9")
+    (found,) = predict(model, "batch", {"variant": "V10"})
+    assert 610.0 < found.value < 640.0
+
+
 def test_keys_come_with_their_levels(model):
     keys = Laws(model).keys("two")
     assert keys["variant"] == ("V1", "V2")
