@@ -260,8 +260,7 @@ def sweep(
                 notes |= dict.fromkeys(notes_on(ready, loads[end], ends().at_load(end)))
         found = outputs_of_each(ready, loads, state, metrics)
         for i, number in enumerate(numbers):
-            outputs = [vars(output) for output in found[i]]
-            rows.append({"value": float(number), "outputs": outputs, "extrapolated": extrapolated(ready, state, i)})
+            rows.append({"value": float(number), "outputs": found[i], "extrapolated": extrapolated(ready, state, i)})
     return {
         "system": system,
         "key": key,

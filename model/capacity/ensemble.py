@@ -372,21 +372,22 @@ class System:
         bent = response * (ratio - bend * share * (1.0 - share))
         return {times.keys[i]: values for i, values in zip(known, bent, strict=True)}
 
-    def _longer(self, scenario: Scenario, times: Times, waited: Array) -> Array | float:
+    def _longer(self, scenario: Scenario, times: Times, waited: Array) -> Array:
         """By how many ms responses deviate for waiting beyond the longest that was measured, the more the further out
         it is; on another number of engines, where none was measured, for at least all of it that is for engines."""
         laws = self.of_responses
         changed = {"cp": scenario.engines != self.engines, "ziip": self.ziip_pool.changed(scenario)}
         past = np.maximum(waited - laws.longest_wait_ms, 0.0)
-        if not any(changed.values()) and not (past > 0.0).any():
-            return 0.0
-        further = beyond(waited, laws.longest_wait_ms)
-        unmeasured = sum((times.waiting[name] for name, other in changed.items() if other), np.zeros(past.shape))
-        past, further = (np.maximum(one, unmeasured) for one in (past, further))
-        longer = laws.drift * further
+        some = np.flatnonzero(any(changed.values()) | (past > 0.0).any(axis=(1, 2)))
+        found = np.zeros(past.shape)
+        further = beyond(waited[some], laws.longest_wait_ms[some])
+        unmeasured = sum((times.waiting[name][some] for name, other in changed.items() if other), np.zeros(()))
+        past, further = (np.maximum(one, unmeasured) for one in (past[some], further))
+        longer = laws.drift[some] * further
         # What waits are shorter by is a part of them, however far out.
         longer = np.where(longer < 0.0, longer / (1.0 - longer / np.maximum(past, 1e-300)), longer)
-        return np.where(np.isfinite(longer), longer, 0.0)
+        found[some] = np.where(np.isfinite(longer), longer, 0.0)
+        return found
 
     @cached_property
     def levels_of_streams(self) -> tuple[int, ...]:

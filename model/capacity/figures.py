@@ -100,15 +100,16 @@ def _common(points: Sequence[Mapping[str, Any]], metric: str) -> list[str]:
 
 def outputs_of(ready: System, load: Load, state: State) -> list[Output]:
     """Every figure of the system at load 0; no value where there is no steady state."""
-    return outputs_of_each(ready, [load], state)[0]
+    return [Output(**figure) for figure in outputs_of_each(ready, [load], state)[0]]
 
 
 @np.errstate(divide="ignore", invalid="ignore")
 def outputs_of_each(
     ready: System, loads: Sequence[Load], state: State, metrics: Collection[str] = ()
-) -> list[list[Output]]:
-    """As :func:`outputs_of` for each load, or ``metrics`` alone; the loads are asked alike but for one value."""
-    rows: list[list[Output]] = [[] for _ in loads]
+) -> list[list[dict[str, Any]]]:
+    """As :func:`outputs_of` for each load, or ``metrics`` alone, as dictionaries; the loads are asked alike but for one
+    value."""
+    rows: list[list[dict[str, Any]]] = [[] for _ in loads]
     asked = loads[0].asked
     specs = [
         spec
@@ -133,7 +134,7 @@ def outputs_of_each(
             if spec["form"] == "total_rate":
                 for i, (row, condition, load) in enumerate(zip(rows, said, loads, strict=True)):
                     if (one := _rate_at_point(ready, load, state.at_load(i))) is not None:
-                        row.append(Output(metric, condition, one.value, one.lo, one.hi, unit))
+                        row.append(_figure(metric, condition, one.value, one.lo, one.hi, unit))
             continue
         first = next(numbers) * len(loads)
         found = [of_all[first : first + len(loads)] for of_all in every]
@@ -143,8 +144,14 @@ def outputs_of_each(
             moved = [Estimate(*one).moved(further) for *one, further in zip(*found, by, strict=True)]
             found = [[one.value for one in moved], [one.lo for one in moved], [one.hi for one in moved]]
         for row, condition, value, lo, hi in zip(rows, said, *found, strict=True):
-            row.append(Output(metric, condition, value, lo, hi, unit))
+            row.append(_figure(metric, condition, value, lo, hi, unit))
     return rows
+
+
+def _figure(
+    metric: str, condition: str, value: float | None, lo: float | None, hi: float | None, unit: str
+) -> dict[str, Any]:
+    return {"metric": metric, "condition": condition, "value": value, "lo": lo, "hi": hi, "unit": unit}
 
 
 def _units(ready: System, state: State, spec: Mapping[str, Any]) -> list[float]:

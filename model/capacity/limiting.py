@@ -65,7 +65,7 @@ class Times:
         # What is held until something else is done with, which never is, is full and no more.
         self.full[limit.name] = np.where(endless, 1.0, taken)
         delay = np.where(endless, np.inf, 1e3 * limit.factor[:, None] * waited)
-        own = weight * delay / np.maximum(mixed, 1e-12)
+        own = weight * (delay / np.maximum(mixed, 1e-12))
         self.response[numbers] += own
         self.members[limit.name] = numbers
         self.waiting[limit.name] = np.zeros(self.response.shape)

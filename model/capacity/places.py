@@ -54,11 +54,10 @@ def queue_for_places(
 
 def _in_parts(free: Array, queue: Array, part: Array, places: Array) -> list[Array]:
     """:func:`_whole`, of so few at once that their chances have room in memory."""
-    rows = np.array_split(
-        np.arange(free.size), 1 + int(np.nansum(_told_apart(free, queue, part, places)) / INSIDE_AT_ONCE)
-    )
-    if len(rows) == 1:
+    inside = np.nansum(_told_apart(free, queue, part, places)) if queue.any() else 0.0
+    if inside < INSIDE_AT_ONCE:
         return _whole(free, queue, part, places)
+    rows = np.array_split(np.arange(free.size), 1 + int(inside / INSIDE_AT_ONCE))
     flat = [one.reshape(-1) for one in (free, queue, part, places)]
     found = [_whole(*(one[some] for one in flat)) for some in rows if len(some)]
     return [np.concatenate(parts).reshape(free.shape) for parts in zip(*found, strict=True)]
