@@ -206,6 +206,7 @@ def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str
 
     A separator that no KEY= follows belongs to the value, as in the level `513 databases, 6-way`.
     """
+    from model.capacity.conditions.names import ALTERNATIVES
     from model.capacity.questions import TEXTS, takes_number
 
     found: dict[str, float | str] = {}
@@ -216,7 +217,7 @@ def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str
         if key in found:
             raise typer.BadParameter(f"{option} says {key} twice")
         try:
-            found[key] = value if key in TEXTS else float(value)
+            found[key] = value if key in (*TEXTS, *ALTERNATIVES) else float(value)
         except ValueError:
             if takes_number(key):
                 raise typer.BadParameter(f"{option} {key}: {value!r} is no number") from None

@@ -151,6 +151,7 @@ def test_questions_are_read_from_pairs():
     }
     assert keys(["when=mon 10:00", "cap=off"]) == {"when": "mon 10:00", "cap": "off"}
     assert keys(["sessions=64000,ims_version=V10"]) == {"sessions": 64000.0, "ims_version": "V10"}
+    assert keys(["release=5.10,etr_tps=5"]) == {"release": "5.10", "etr_tps": 5.0}
     assert keys(["test=513 databases, 6-way;adjust.encryption=on"]) == {
         "test": "513 databases, 6-way",
         "adjust.encryption": "on",
