@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import fmean, stdev
+from statistics import NormalDist, fmean, stdev
 
 import numpy as np
 
@@ -32,12 +32,18 @@ OUTSIDE_SD = 0.003
 REPEATABILITY = 0.003
 WORK_REPEATED_WITHIN = 0.015
 """Relative standard deviation within which work and rates repeat from run to run."""
+LIMIT = NormalDist().inv_cdf(0.95)
+"""Standard deviations of a normal distribution that its 90 % limits are away."""
 LEAST_STEPS, SURELY = 2, 2.0
 """Steps in one direction from which on a series is taken to rise or fall, within so many standard deviations."""
 NOTHING_DOUBT = 0.5
 """How unsure a relative is that shows nothing, for each unit of the chance that there is something."""
 COUNT, EVENTS = "count", 2.0
 """Events come as a Poisson process: the variance of a count is the count, here and where it was measured."""
+SELDOM = 0.1
+"""The chance that rounding leaves as much as it can: within the limits of an interval."""
+COUNTED = (COUNT, "buffers")
+"""Units of what is counted and printed whole."""
 SUREST = 4.0
 """Power of how sure a relative is by which it counts beside others."""
 LEAST_FELLOWS = 4
@@ -105,7 +111,10 @@ class Beliefs:
         measured = table.values.get(cell)
         if measured is not None:
             value, se = measured
-            return Inference(Belief.of(value, max(se, REPEATABILITY * abs(value))), "measured", 1)
+            rounding = 0.0 if table.unit(cell) in COUNTED else table.rows[cell].rounding
+            within = max(se, REPEATABILITY * abs(value), rounding / LIMIT)
+            rounded = Belief.of(value, within) if value else Belief.perhaps(SELDOM, [LIMIT * within])
+            return Inference(rounded, "measured", 1)
         return self._related(table, cell)
 
     def _law(self, table: Table, cell: Cell, points: list[Point]) -> Inference:

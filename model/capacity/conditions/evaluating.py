@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from model.capacity.conditions.beliefs import Beliefs, Inference
+from model.capacity.conditions.beliefs import COUNTED, SELDOM, Beliefs, Inference
 from model.capacity.conditions.definitions import following
 from model.capacity.conditions.identities import WHOLE_PCT, Sum, SumElsewhere, repeated, shares, sums, sums_elsewhere
 from model.capacity.conditions.mixtures import Array, Belief, sample_quantiles
@@ -18,10 +18,7 @@ from model.capacity.conditions.tables import BEYOND, Cell, Kept, Table, Tables
 from model.systems.arithmetic import compute
 
 FOLLOWS = "follows from other values"
-COUNTED = ("buffers", "count")
 DEEPEST = 8
-SELDOM = 0.1
-"""The chance that rounding leaves as much as it can: within the limits of an interval."""
 DIGITS, PREDICTED_DIGITS = 10, 7
 """Significant digits of values: what was measured may have many, what laws say has none beyond these."""
 

@@ -435,6 +435,16 @@ def test_a_measured_level_is_answered_by_what_was_measured_there():
     assert all(output.hi / output.lo < between.hi / between.lo for output in found)
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "limits"),
+    [(0.0, "s", (0.0, 0.05)), (0.3, "s", (0.25, 0.35)), (0.0, "count", (0.0, 0.0)), (13.0, "count", (13.0, 13.0))],
+)
+def test_a_measured_figure_may_be_all_that_rounds_to_it_unless_it_is_a_count(value, unit, limits):
+    rounding = 0.05 if unit == "s" else 0.5
+    (found,) = predict(fit([replace(row("one", "wait", {}, value, unit, "waits"), rounding=rounding)], {}), "one")
+    assert (found.value, found.lo, found.hi) == pytest.approx((value, *limits), rel=0.02)
+
+
 def test_a_level_measured_once_follows_the_other_option_over_the_sizes():
     links = {"ctc": 20.0, "mtm": 15.0, "vtam": 18.0}
     rows = [
