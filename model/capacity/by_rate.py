@@ -94,7 +94,8 @@ def beside_network(
     parts = {metric for metric in metrics if there and metrics.count(metric) > 1}
     known = frozenset((RATE, *at, *(output.metric for output in answered))) - parts
     if rest.keys() == at.keys():
-        tables = {row["table"] for row in bundle["conditions"]["rows"] if row["system"] == system}
+        known_of = (*bundle["conditions"]["rows"], *bundle["conditions"]["identities"])
+        tables = {entry["table"] for entry in known_of if entry["system"] == system}
         figures = zip(found.outputs, found.evidence["figures"], strict=True)
         own = (o for o, one in figures if one["table"] in tables or not goes_with_rate(o.metric, o.unit))
         more = tuple(output for output in own if output.metric not in known)

@@ -5,7 +5,7 @@ import pytest
 from model.capacity import ask
 from model.capacity.ask import size
 from model.capacity.conditions.fitting import fit
-from model.capacity.conditions.rows import Row
+from model.capacity.conditions.rows import Identity, Operand, Row
 from model.capacity.questions import QuestionError
 from tests.model.capacity.conftest import predict, value
 
@@ -87,9 +87,10 @@ def test_rates_that_a_sibling_alone_shows_are_none_of_a_system_with_a_network(wi
         for metric, x, unit in (("total_tps", 7000.0, "tran/s"), ("csa_kb", 9.0, "KB"))
     ]
     rows.append(Row("shop", "etr_tps", {"point": "7"}, 5000.0, "tran/s", "rates"))
-    bundle = {**with_laws, "conditions": fit(rows, with_laws["conditions"]["facts"])}
+    claimed = Identity("shop", "claims", "", "rate_over", {}, "tran/s", "same", (Operand(constant=5000.0),))
+    bundle = {**with_laws, "conditions": fit(rows, with_laws["conditions"]["facts"], [claimed])}
     answered = {output["metric"] for output in predict(bundle, "shop", {})["outputs"]}
-    assert "csa_kb" in answered and "total_tps" not in answered
+    assert {"csa_kb", "rate_over"} < answered and "total_tps" not in answered
 
 
 @pytest.mark.parametrize("rate", [-3.0, 0.0, float("nan"), float("inf")])
