@@ -114,7 +114,7 @@ def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Arr
         if one.moved and not system.entry.get("offloaded"):
             notes.append(f"{adjustments.PREFIX}{one.name}: {NO_ZIIPS}")
         if "cpu" not in one.quantities:
-            notes.append(f"{adjustments.PREFIX}{one.name}: says nothing of CPU time, so nothing here changes")
+            notes.append(f"{adjustments.PREFIX}{one.name}: says nothing of CPU time: engines and responses stay as they are")
     return np.asarray(np.exp(by.log + by.log_sd * system.deviates(len(rest))))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from model.capacity import answer
-from model.capacity.adjustments import Adjustment, adjusted, asked, factor, quantity_of
+from model.capacity.adjustments import PREFIX, Adjustment, adjusted, asked, factor, quantity_of
 from model.capacity.conditions.answering import NEARER_FIGURES, NEARER_LEVELS, predict
 
 PERCENT, FULL_PCT = "pct", 100.0
@@ -32,10 +32,12 @@ def figures(
     """
     rest, chosen = asked(at or {}, adjustments, levels_named(model, system))
     outputs, evidence = [], []
+    quantities = set()
     notes: dict[str, list[str]] = {adjustment.note: [] for adjustment in chosen}
     for found in predict(model, system, rest):
         ends = found.value, found.lo, found.hi
         quantity = quantity_of(found.metric, found.unit)
+        quantities.add(quantity)
         if any(quantity in one.quantities for one in chosen):
             ends = adjusted(*ends, factor(chosen, str(quantity)))
             if found.unit == PERCENT and ends[2] > FULL_PCT:
@@ -46,6 +48,9 @@ def figures(
         evidence.append({"metric": found.metric, "condition": condition, **found.evidence})
         for note in found.notes:
             notes.setdefault(note, []).append(found.metric)
+    for one in chosen:
+        if not one.quantities & quantities:
+            notes[f"{PREFIX}{one.name}: says nothing of the figures that are known here, so nothing changes"] = []
     outside = any(entry.get("extrapolated") for entry in evidence)
     return Figures(tuple(outputs), tuple(_said(note, of) for note, of in notes.items()), tuple(evidence), outside)
 

@@ -27,6 +27,9 @@ def test_an_adjustment_changes_what_it_is_about_and_says_so(model):
     assert 1.03 < changed["cpu_busy_pct"].value / plain["cpu_busy_pct"].value < 1.17
     assert changed["csa_kb"] == plain["csa_kb"]
     assert any("encrypt" in note for note in asked.notes)
+    asked = figures(model, known, "one", {"release": "V1", "adjust.flashcopy": "on"})
+    assert "adjust.flashcopy: says nothing of the figures that are known here, so nothing changes" in asked.notes
+    assert asked.outputs == tuple(plain.values())
 
 
 def test_engines_are_never_busier_than_full():
