@@ -145,6 +145,25 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         """,
     ),
     (
+        "job_intervals",
+        "SMF 30 interval records by whether they end after they begin",
+        ("file", "job", "record"),
+        """
+        select coalesce(path, '') as file, count(*) filter (backwards) as backwards,
+          coalesce(trim(arg_min(i.job_name, i.record_seq) filter (backwards)), '') as job,
+          min(i.record_seq) filter (backwards) as record
+        from (
+          select *, interval_end_utc < interval_begin_utc as backwards
+          from staging.stg_smf30_identification
+          join staging.stg_smf30_header using (file_id, record_seq)
+          where subtype in (2, 3)
+        ) i
+        left join meta.ledger using (file_id)
+        group by path
+        order by path
+        """,
+    ),
+    (
         "utilization",
         "Busy of the engines per interval",
         ("system", "interval", "engine_type"),

@@ -175,6 +175,16 @@ RULES: tuple[Rule, ...] = (
         high=1,
     ),
     Rule(
+        "job_intervals_end_after_they_begin",
+        "job_intervals",
+        "backwards",
+        "Intervals of address spaces (SMF 30) end after they begin",
+        "Such a record is damaged and is left out of the marts: transfer the file again. `record` is the first one's "
+        "record_seq.",
+        "warning",
+        high=0,
+    ),
+    Rule(
         "busy_is_a_percentage",
         "utilization",
         "cpu_busy_pct",

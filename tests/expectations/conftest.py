@@ -72,6 +72,8 @@ DEFECTS = (
     "update intermediate.int_engine_interval set dedicated_engines = 0, mvs_busy_s = online_s "
     "where interval_key like 'LPB%'",
     "update marts.fct_machine_interval set capped_pct = null, dispatch_s = 10 where interval_start_utc < '2021-01-01'",
+    "update raw.smf30_identification set smf30iet = smf30iss - interval 1 minute where record_seq = "
+    "(select max(record_seq) from raw.smf30_identification)",
     "update raw.smf70_1_product set smf70iet = '2021-05-01 07:15:00' where smf70snm = 'SHRD'",
     "update marts.fct_transaction_cost set response_ms = -5, appl_cp_pct = 90 "
     "where class_kind = 'service_class' and interval_start_utc < '2021-05-01 08:10:00'",

@@ -50,6 +50,7 @@ def test_a_sound_warehouse_passes_every_expectation(sound: Path, tmp_path: Path)
         ("files_do_not_overlap", "warn", {"file": FILE, "counted_in": "", "records_shared": 2}),
         ("nothing_is_held_back", "warn", {"system": "LPB", "day": "2020-05-01", "file": FILE, "records": 7}),
         ("records_are_not_duplicated", "warn", {"system": "LPA", "records": "SMF 70.1", "file": FILE, "copies": 3}),
+        ("job_intervals_end_after_they_begin", "warn", {"file": FILE, "backwards": 1, "job": "IMSCTL"}),
         ("busy_is_a_percentage", "fail", {"system": "LPB", "engine_type": "CP", "cpu_busy_pct": 104.0}),
         ("lpar_busy_is_a_percentage", "warn", {"system": "LPB", "lpar_busy_pct": 101.0}),
         ("waiting_engines_are_not_dispatched", "warn", {"system": "SHRD", "dispatched_waiting_pct": 6.766667}),

@@ -3,7 +3,8 @@
 -- Subtypes 2 and 3 count since the previous interval; subtype 6 (system address spaces) counts since the address
 -- space started, so the previous record is subtracted and the first one, whose span is unknown, is left out. It is the
 -- first of an address space that was started anew, too: after an IPL it counts less than the one before.
--- Times are store clocks; leap seconds that they include are taken out.
+-- Times are store clocks; leap seconds that they include are taken out. A record whose interval ends before it begins is
+-- damaged, and is left out.
 with records as (
   select
     h.file_id, h.record_seq, h.smf_sid, h.subtype, h.written_local,
@@ -97,4 +98,4 @@ select
   coalesce(n.share, 1) * {{ address_space_cp_s('s') }} as cp_s
 from spans s
 left join met n using (file_id, record_seq)
-where s.interval_begin_utc is not null
+where s.interval_begin_utc is not null and s.interval_end_utc >= s.interval_begin_utc
