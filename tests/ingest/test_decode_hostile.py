@@ -88,6 +88,19 @@ def test_a_section_outside_its_record_quarantines_that_record(
     assert batch.tables["smf30_header"]["record_seq"].to_pylist() == [0, 2]
 
 
+def test_a_record_with_two_sections_where_there_is_one_is_quarantined() -> None:
+    dump = plain("smf72_3")
+    second = starts(dump)[1]
+    section = LAYOUTS["smf72_3"].section("control")
+    assert section.triplet is not None
+    at = second + section.triplet.position
+    dump[at + 4 : at + 8] = (8).to_bytes(2, "big") + (2).to_bytes(2, "big")
+    [batch] = accounted(dump)
+    [item] = batch.quarantined
+    assert (item.offset, item.reason, item.record_seq) == (second, "section_repeated", 1)
+    assert "number 2 (SMF72WMN)" in item.detail and "has one at most" in item.detail
+
+
 def test_a_section_longer_than_known_is_stepped_over_by_its_own_length() -> None:
     layout = LAYOUTS["smf30"]
     header = pa.table({"record_seq": np.array([0], np.uint32), "smf30stp": np.array([2], np.uint16)})

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from ingest.formats.smf.kernels.locating import measure_sections
 from ingest.formats.smf.kernels.nesting import Runs, measure_chained, measure_pointed
 from ingest.formats.smf.placing import place_rows
-from ingest.formats.smf.plan import Found, Plan
+from ingest.formats.smf.plan import REPEATED, Found, Plan
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -23,6 +23,8 @@ def measure(plan: Plan, data: Bytes, starts: Ints, lengths: Ints) -> Found:
     found = Found(heads, offsets, sizes, counts, faults)
     head_length = plan.layout.header.length if plan.layout.header.rest is None else _WHOLE_RECORD
     measure_sections(data, starts, lengths, plan.triplets, plan.prefixed, head_length, found)
+    for column in plan.single:
+        faults[(faults == 0) & (counts[:, column] > 1)] = 4 * column + REPEATED
     for column, nest in enumerate(plan.nests, len(plan.sections) - len(plan.nests)):
         runs = _runs(plan, nest.parent, data, starts, found)
         totals = np.zeros(len(runs.record), np.int64)

@@ -6,12 +6,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ingest.formats.smf.kernels.locating import OUTSIDE, find_unknown
+from ingest.formats.smf.kernels.locating import NO_LENGTH, OUTSIDE, find_unknown
 from ingest.layout import Field, Layout, Section
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
+REPEATED = 3
+"""Fault of a section that stands more than once where a record has one: as kernels number the others."""
+FAULTS = {
+    OUTSIDE: "section_outside_record", NO_LENGTH: "section_without_length", REPEATED: "section_repeated",
+}  # fmt: skip
 _ALIGNED = 8
 """Bytes to which sections may be aligned."""
 
@@ -76,6 +81,12 @@ class Plan:
             date_field=date,
         )
 
+    @property
+    def single(self) -> tuple[int, ...]:
+        """Columns of the sections that the header places, of which a record has one at most."""
+        placed = self.sections[: len(self.sections) - len(self.nests)]
+        return tuple(i for i, section in enumerate(placed) if section.triplet and section.cardinality == "one")
+
     def nest(self, column: int) -> "Nest | None":
         """How the section of a column is nested, None if the header places it."""
         ordinal = column - len(self.sections) + len(self.nests)
@@ -107,7 +118,7 @@ class Plan:
     def fault(self, code: int, data: Bytes, start: int, length: int) -> tuple[str, str]:
         """Reason code and text of a fault that measuring found."""
         section = self.sections[code >> 2]
-        reason = "section_outside_record" if code & 3 == OUTSIDE else "section_without_length"
+        reason = FAULTS[code & 3]
         part = section.triplet
         if section.parent or part is None:
             parent = self.layout.section(section.parent).title
@@ -118,7 +129,8 @@ class Plan:
             value = int.from_bytes(data[start + place : start + place + width].tobytes(), "big")
             words.append(f"{word} {value} ({named.get(place, place)})")
             place += width
-        return reason, f"{self.layout.name}, {section.title}: {', '.join(words)} in a record of {length} bytes"
+        most = " that has one at most" if code & 3 == REPEATED else ""
+        return reason, f"{self.layout.name}, {section.title}: {', '.join(words)} in a record of {length} bytes{most}"
 
 
 @dataclass(frozen=True, slots=True)
