@@ -114,7 +114,8 @@ def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Arr
         if one.moved and not system.entry.get("offloaded"):
             notes.append(f"{adjustments.PREFIX}{one.name}: {NO_ZIIPS}")
         if "cpu" not in one.quantities:
-            notes.append(f"{adjustments.PREFIX}{one.name}: says nothing of CPU time: engines and responses stay as they are")
+            stays = "says nothing of CPU time: engines and responses stay as they are"
+            notes.append(f"{adjustments.PREFIX}{one.name}: {stays}")
     return np.asarray(np.exp(by.log + by.log_sd * system.deviates(len(rest))))
 
 
