@@ -37,14 +37,22 @@ def buffers(setting: Setting, window: Window, targets: Sequence[Target], random:
 def phases(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:
     """`elapsed_s` of a phase (the subject) of an operation (option `operation`), one after the other.
 
-    A subject `total` is left to the marts.
+    A subject `total` is left to the marts; what it has beyond the phases is one phase more, `other`.
     """
     rows: list[dict[str, Cell]] = []
     begin = window.start + SETTLE
-    for phase, wanted in by_subject(targets).items():
-        if phase == "total":
-            continue
-        end = begin + timedelta(seconds=_only(wanted, "elapsed_s", phase).value)
+    wanted = {phase: _only(found, "elapsed_s", phase) for phase, found in by_subject(targets).items()}
+    total = wanted.pop("total", None)
+    lengths = {phase: target.value for phase, target in wanted.items()}
+    if total is not None:
+        rest = total.value - sum(lengths.values())
+        printed_to = sum(target.interval.hi - target.value for target in (total, *wanted.values()))
+        if rest < -printed_to:
+            raise LabError(f"phases take {-rest:g} s longer than their total")
+        if rest > printed_to:
+            lengths["other"] = rest
+    for phase, seconds in lengths.items():
+        end = begin + timedelta(seconds=seconds)
         rows.append(
             {
                 "smf_sid": window.smf_sid,

@@ -96,6 +96,16 @@ def test_phases_follow_each_other_and_the_total_is_left_to_the_marts():
     assert seconds == [0.51, 25.61]
 
 
+def test_phases_add_up_to_a_total_that_has_more_than_them_and_to_none_that_has_less():
+    commit = figure("COMMIT", "elapsed_s", "25.61", operation="ONLINE CHANGE")
+    rows = render(displays.phases, commit, figure("total", "elapsed_s", "85.87")).rows["phases"]
+    assert [row["phase"] for row in rows] == ["COMMIT", "other"]
+    first, last = (datetime.fromisoformat(time) for time in (rows[0]["start_utc"], rows[-1]["end_utc"]))
+    assert (last - first).total_seconds() == pytest.approx(85.87)
+    with pytest.raises(LabError, match="longer than their total"):
+        render(displays.phases, commit, figure("total", "elapsed_s", "25.5"))
+
+
 def test_buffers_reach_the_printed_number_and_data_sets_add_up():
     rows = render(displays.buffers, figure("IO00", "buffers_max", "255")).rows["buffers"]
     assert max(row["max_used"] for row in rows) == 255 and all(row["in_use"] <= row["max_used"] for row in rows)
