@@ -26,6 +26,7 @@ from model.capacity.headroom import headroom
 from model.capacity.loads import Load
 from model.capacity.moving import as_measured, completed, moved, needs_network
 from model.capacity.offered import configured
+from model.capacity.offload import ZIIPS
 from model.capacity.otherwise import MeasuredSo, measured_so, with_options
 from model.capacity.parts import Scenario, State
 from model.capacity.questions import OBSERVED, QuestionError, said, system_entry
@@ -241,10 +242,10 @@ def sweep(
     Raises:
         QuestionError: as :func:`predict`; or a metric that is not answered for the system.
     """
-    if key.startswith(PREFIX) or not _by_network_alone(bundle, system, {**(at or {}), key: values[0]}):
+    if key == ZIIPS or key.startswith(PREFIX) or not _by_network_alone(bundle, system, {**(at or {}), key: values[0]}):
         return beside.swept(predict, bundle, system, key, values, at or {}, metrics)
     entry = system_entry(bundle, system)
-    ready = compiled(entry, {**(at or {}), key: max(values)})
+    ready = compiled(entry, at)
     entry = ready.entry
     known = sorted({spec["metric"] for spec in entry["outputs"]})
     for metric in metrics:

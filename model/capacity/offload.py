@@ -29,7 +29,7 @@ NO_ZIIPS = "there are no zIIPs for what is moved to run on, so that it stays on 
 
 @dataclass(frozen=True)
 class Offload:
-    """What of a question moves work to zIIPs: adjustments, and the zIIPs asked for; both may be none."""
+    """What of a question moves work to zIIPs: adjustments, and the zIIPs there are then; both may be none."""
 
     moving: tuple[Adjustment, ...]
     engines: float
@@ -42,7 +42,7 @@ class Offload:
         known = derived(plain, "adjustments", lambda: from_plain(plain))
         try:
             chosen = asked(wanted, known, parts_of(entry))[1] if wanted else ()
-            engines = float(at.get(ZIIPS, 0.0))
+            engines = float(at.get(ZIIPS, (entry.get("ziip") or {}).get("engines") or 0.0))
         except (QuestionError, ValueError):
             return cls((), 0.0)
         return cls(tuple(one for one in chosen if one.moved), engines)
@@ -54,7 +54,7 @@ def with_ziips(entry: Mapping[str, Any], at: Mapping[str, Any]) -> Mapping[str, 
     offload = Offload.of(entry, at)
     has = bool((entry.get("ziip") or {}).get("engines"))
     eligible = any(law.get("engine") == "ziip" for law in entry["usage"].values())
-    if not (has or offload.engines > 0) or not (offload.moving or (eligible and not has)):
+    if offload.engines <= 0 or not (offload.moving or (eligible and not has)):
         return entry
     key = (ZIIPS, tuple((one.name, one.moved) for one in offload.moving), offload.engines)
     return derived(entry, key, lambda: _made(entry, offload, has))

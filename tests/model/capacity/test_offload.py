@@ -51,6 +51,21 @@ def test_without_ziips_nothing_is_moved_and_it_says_so(shop):
         predict(shop, "shop", {"ziip_engines": 2})
 
 
+def test_with_zero_ziips_a_system_with_them_has_nothing_to_move_work_to(shop):
+    entry = {**shop["systems"]["shop"], "ziip": {"engines": 2.0}}
+    assert with_ziips(entry, {**HALF, "ziip_engines": 0}) is entry
+    assert with_ziips(entry, HALF) is not entry
+
+
+def test_a_range_of_ziips_is_answered_as_each_number_of_them(shop):
+    found = sweep(shop, "shop", "ziip_engines", [0, 2], at=HALF, metrics=["cpu_us_per_tran"])
+    none, two = (predict(shop, "shop", {**HALF, "ziip_engines": number}) for number in (0, 2))
+    assert [step["outputs"][0]["value"] for step in found["steps"]] == [
+        figures(answer)["cpu_us_per_tran"] for answer in (none, two)
+    ]
+    assert set(found["notes"]) == {*none.notes, *two.notes}
+
+
 def test_responses_keep_the_time_that_is_spent_on_ziips(shop):
     metric = "total_shop_response_ms"
     before, after = (
