@@ -18,7 +18,6 @@ from model.capacity.parts import Limit, Scenario
 from model.capacity.questions import (
     QuestionError,
     cap_asked,
-    finite,
     positive,
     threads_asked,
     whole,
@@ -41,16 +40,14 @@ def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
             notes.append(f"engines: the machine has {system.machine.engines:g}; taken to get {engines}")
             scenario = replace(scenario, machine_engines=float(engines))
     if "ziip_engines" in asked:
-        ziips = finite("ziip_engines", asked["ziip_engines"])
-        if ziips < 0 or ziips != int(ziips):
-            raise QuestionError("ziip_engines", asked["ziip_engines"], "ziip_engines: takes a whole number from 0")
+        ziips = whole("ziip_engines", asked["ziip_engines"], least=0)
         moving = any(str(key).startswith(adjustments.PREFIX) for key in asked)
         if not moving and not any(law.engine == "ziip" for law in system.laws.values()):
             text = (
                 "ziip_engines: no zIIP-eligible work was recorded; adjust.ziip_offload=0.3 says that 30 % is eligible"
             )
             raise QuestionError("ziip_engines", asked["ziip_engines"], text)
-        scenario = replace(scenario, ziips=ziips)
+        scenario = replace(scenario, ziips=float(ziips))
     if "weight" in asked or "cap" in asked:
         scenario = _shared(system, scenario, asked, notes)
     limits = {}

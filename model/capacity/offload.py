@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from model.capacity.adjustments import PREFIX, Z_90, Adjustment, asked, from_plain, parts_of
 from model.capacity.derived import derived
 from model.capacity.parts import ZIIP_WORK, deviates
-from model.capacity.questions import QuestionError
+from model.capacity.questions import QuestionError, whole
 from model.capacity.ziips import unmeasured
 
 Array = NDArray[np.float64]
@@ -42,8 +42,9 @@ class Offload:
         known = derived(plain, "adjustments", lambda: from_plain(plain))
         try:
             chosen = asked(wanted, known, parts_of(entry))[1] if wanted else ()
-            engines = float(at.get(ZIIPS, (entry.get("ziip") or {}).get("engines") or 0.0))
-        except (QuestionError, ValueError):
+            recorded = (entry.get("ziip") or {}).get("engines") or 0.0
+            engines = float(whole(ZIIPS, at[ZIIPS], least=0)) if ZIIPS in at else recorded
+        except QuestionError:
             return cls((), 0.0)
         return cls(tuple(one for one in chosen if one.moved), engines)
 

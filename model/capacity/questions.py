@@ -112,11 +112,11 @@ def growth(field: str, value: Any) -> float:
     return 1.0 + number / 100.0
 
 
-def whole(field: str, value: Any) -> int:
-    """A whole number of engines from 1 to 256."""
-    number = positive(field, value, MOST_ENGINES)
-    if number != int(number):
-        raise QuestionError(field, value, f"{field}: {value!r} is no whole number")
+def whole(field: str, value: Any, least: int = 1) -> int:
+    """A whole number of engines from ``least`` to 256."""
+    number = finite(field, value)
+    if number != int(number) or not least <= number <= MOST_ENGINES:
+        raise QuestionError(field, value, f"{field}: {value!r} is no whole number from {least} to {MOST_ENGINES}")
     return int(number)
 
 

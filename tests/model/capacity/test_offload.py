@@ -110,3 +110,11 @@ def test_two_laws_of_one_driver_add_up(shop):
     rate = np.array([[0.9 * first["reference_rate"]]])
     one, two, both = (Law.of("x", law).usage(rate)[0, 0] for law in (first, other, _together(first, other)))
     assert both == pytest.approx(one + two)
+
+
+@pytest.mark.parametrize("engines", [-1, 0.5, 257, 1e308])
+def test_ziips_that_no_machine_has_are_refused_before_any_work(shop, engines):
+    at = {**HALF, "ziip_engines": engines}
+    assert with_ziips(shop["systems"]["shop"], at) is shop["systems"]["shop"]
+    with pytest.raises(QuestionError, match="from 0 to 256"):
+        predict(shop, "shop", at)
