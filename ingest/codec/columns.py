@@ -50,8 +50,6 @@ _NULLABLE = {
 }
 _TEXTS = (reading.TEXT, reading.REST, reading.REST_TEXT)
 _CODE_PAGES = np.stack([decoding_table("ebcdic"), decoding_table("ebcdic1047")])
-_ROOM = 4 * 64
-"""Bytes that the buffers of an array may take besides what its rows take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class _Plan:
 
     arrays: of type `reading.ARRAY`; head and said: the head of a batch without rows, and where it says what; masks: the
     conditions under which fields are there, and the length that their section then has, 0 for any; places: which of the
-    strides the rows of `arrays` start by, and their mask, -1 for none; row_bytes: the most that a row takes.
+    strides the rows of `arrays` start by, and their mask, -1 for none.
     """
 
     schema: pa.Schema
@@ -69,8 +67,6 @@ class _Plan:
     said: reading.Head
     masks: tuple[tuple[int, Condition | None, int], ...]
     places: tuple[tuple[int, int], ...]
-    row_bytes: int
-    has_rest: bool
 
 
 def read_section(
@@ -107,9 +103,9 @@ def read_section(
     places = np.empty((len(plan.places), len(at)), np.int64)
     for ordinal, (stride, mask) in enumerate(plan.places):
         places[ordinal] = starts[stride] if mask < 0 else np.where(there[mask], starts[stride], blank)
-    out = np.empty(_room(plan, limits), np.uint8)
-    out[: plan.head.size] = plan.head
     written = np.empty(len(plan.arrays), reading.WRITTEN)
+    out = np.empty(reading.lay_out(len(at), limits, plan.arrays, plan.said.body, written), np.uint8)
+    out[: plan.head.size] = plan.head
     reading.read_columns(data, places, limits, masks, np.stack(keys), plan.arrays, _CODE_PAGES, plan.said, out, written)
     return pa.ipc.read_record_batch(pa.py_buffer(out), plan.schema)
 
@@ -149,12 +145,6 @@ def _strides(section: Section) -> tuple[int, ...]:
     return tuple(sorted({item.stride for item in section.fields}))
 
 
-def _room(plan: _Plan, limits: Ints) -> int:
-    """The most bytes that a batch may take."""
-    rests = 2 * int(np.maximum(limits, 0).sum()) if plan.has_rest else 0
-    return plan.said.body + len(plan.arrays) * _ROOM + len(limits) * plan.row_bytes + rests
-
-
 @lru_cache(maxsize=4096)
 def _plan(section: Section, lengths: tuple[tuple[int, ...], ...]) -> _Plan:
     """The plan for sections that have these lengths, rising, for each stride of the section."""
@@ -175,11 +165,8 @@ def _plan(section: Section, lengths: tuple[tuple[int, ...], ...]) -> _Plan:
         place = places.setdefault((stride, mask), len(places))
         arrays += _arrays_of(item, section.walk, absent, place, mask)
     made = np.array(arrays, reading.ARRAY)
-    texts = np.where(made["kind"] == reading.TEXT, 2 * made["length"], 0)
-    row_bytes = ((made["width"] + texts + made["nullable"]) * made["count"]).sum()
     head, said = _head(schema)
-    rest = section.rest is not None
-    return _Plan(schema, made, head, said, tuple(masks), tuple(places), int(row_bytes), rest)
+    return _Plan(schema, made, head, said, tuple(masks), tuple(places))
 
 
 def _arrays_of(item: Field, walk: str, absent: bool, place: int, mask: int) -> Iterator[tuple[int, ...]]:

@@ -38,14 +38,17 @@ def _interpreted() -> bool:
 
 
 class Intrinsic:
-    """An operation of compiled code; `define` is what `numba.extending.intrinsic` takes, and runs when compiling."""
+    """An operation of loops.
 
-    def __init__(self, define: Callable[..., Any]) -> None:
-        self._define = define
+    define: what `numba.extending.intrinsic` takes, which runs when a loop is compiled; interpreted: the same in Python.
+    """
+
+    def __init__(self, define: Callable[..., Any], interpreted: Callable[..., Any]) -> None:
+        self._define, self._interpreted = define, interpreted
 
     def __call__(self, *arguments: Any) -> Any:
-        """Refuse: there is such an operation in compiled code alone."""
-        raise NotImplementedError(f"{self._define.__name__} is for compiled loops")
+        """Do it in Python."""
+        return self._interpreted(*arguments)
 
     def for_numba(self) -> Any:
         """What compiled code calls."""

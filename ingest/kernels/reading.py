@@ -20,14 +20,14 @@ KEY, LIST, ABSENT, NUMBER, HFP, PACKED, DATE, TOD, TOD_UPPER, STCKE, BYTES, TEXT
 a field by its format; what a section holds from the field's offset on, as bytes or as text."""
 
 _ARRAY = ("kind", "place", "mask", "offset", "length", "count", "width", "nullable", "text", "code_page")
-ARRAY = np.dtype([(name, np.int64) for name in _ARRAY])
+ARRAY = np.dtype((np.record, [(name, np.int64) for name in _ARRAY]))
 """An array of a batch. place and mask: rows of places and of masks, the latter -1 for none; offset: from the place, of
 keys their ordinal; length: bytes of a value in the record; count: how many follow one another there; width: bytes of a
 value in Arrow, of texts those of an offset; nullable: 1 if it may hold NULL; text: 1 if its values have no fixed width;
 code_page: ordinal of its table."""
 
 _WRITTEN = ("validity", "values", "texts", "used", "nulls")
-WRITTEN = np.dtype([(name, np.int64) for name in _WRITTEN])
+WRITTEN = np.dtype((np.record, [(name, np.int64) for name in _WRITTEN]))
 """Where the buffers of an array start in the batch, validity -1 for none; bytes of its texts; how many are NULL."""
 
 TOD_UNIX_EPOCH_US = 2_208_988_800_000_000
@@ -296,6 +296,18 @@ def _aligned(place):
 
 
 @inlined
+def _bitmap_bytes(elements):
+    """Bytes that say which of so many values are NULL."""
+    return (elements + 7) // 8
+
+
+@inlined
+def _values_bytes(spec, elements):
+    """Bytes of an array's values, or of the places where its texts end."""
+    return (elements + spec.text) * spec.width
+
+
+@inlined
 def _texts_room(spec, rows, limits):
     """The most bytes that the texts of an array may take."""
     if not spec.text or spec.kind == ABSENT:
@@ -340,38 +352,46 @@ def _read_tile(data, places, limits, keys, arrays, code_pages, out, written, low
 
 
 @kernel
-def _lay_out(rows, limits, masks, arrays, body, out, written):
-    """Place the buffers of all arrays; NULL so far is what a mask says, or all where a field is absent."""
+def lay_out(rows, limits, arrays, body, written):
+    """Place the buffers of all arrays from `body` on, in `written`; returns how many bytes the batch takes."""
     at = body
     for c in range(arrays.shape[0]):
         spec, elements = arrays[c], rows * arrays[c].count
-        absent = spec.kind == ABSENT
-        written[c].validity, written[c].nulls, written[c].used = -1, elements if absent else 0, 0
+        written[c].validity, written[c].nulls, written[c].used = -1, 0, 0
         if spec.nullable:
             written[c].validity = at
-            if spec.mask >= 0:
-                written[c].nulls = masks.nulls[spec.mask]
-                for place in range((elements + 7) // 8):
-                    out[at + place] = masks.bits[spec.mask, place]
-            else:
-                out[at : at + (elements + 7) // 8] = 0 if absent else 255
-            at = _aligned(at + (elements + 7) // 8)
+            at = _aligned(at + _bitmap_bytes(elements))
         written[c].values = at
-        if absent:
-            out[at : at + (elements + 1) * spec.width] = 0
-        elif spec.text:
-            out[at : at + 4] = 0
-        at = _aligned(at + (elements + 1) * spec.width)
+        at = _aligned(at + _values_bytes(spec, elements))
         written[c].texts = at
         at = _aligned(at + _texts_room(spec, rows, limits))
-    return at - body
+    return at
 
 
 @kernel
-def _describe(rows, body_bytes, arrays, head, out, written):
+def _begin(rows, masks, arrays, out, written):
+    """NULL so far is what a mask says, or all where a field is absent; texts begin at 0."""
+    for c in range(arrays.shape[0]):
+        spec, made, elements = arrays[c], written[c], rows * arrays[c].count
+        absent = spec.kind == ABSENT
+        if spec.mask >= 0:
+            made.nulls = masks.nulls[spec.mask]
+            for place in range(_bitmap_bytes(elements)):
+                out[made.validity + place] = masks.bits[spec.mask, place]
+        elif spec.nullable:
+            made.nulls = elements if absent else 0
+            out[made.validity : made.validity + _bitmap_bytes(elements)] = 0 if absent else 255
+        if absent:
+            out[made.values : made.values + _values_bytes(spec, elements)] = 0
+        elif spec.text:
+            out[made.values : made.values + spec.width] = 0
+
+
+@kernel
+def _describe(rows, arrays, head, out, written):
     """Write into the head of the batch how long its arrays are and where their buffers stand."""
     keep(out, head.rows, np.int64(rows))
-    keep(out, head.body_bytes, np.int64(body_bytes))
+    keep(out, head.body_bytes, np.int64(out.shape[0] - head.body))
     node, buffer = head.arrays, head.buffers
     for c in range(arrays.shape[0]):
         spec, made, elements = arrays[c], written[c], rows * arrays[c].count
@@ -380,11 +400,11 @@ def _describe(rows, body_bytes, arrays, head, out, written):
         node += 16
         if made.nulls:
             keep(out, buffer, np.int64(made.validity - head.body))
-            keep(out, buffer + 8, np.int64((elements + 7) // 8))
+            keep(out, buffer + 8, np.int64(_bitmap_bytes(elements)))
         buffer += 16
         if spec.width:
             keep(out, buffer, np.int64(made.values - head.body))
-            keep(out, buffer + 8, np.int64((elements + spec.text) * spec.width))
+            keep(out, buffer + 8, np.int64(_values_bytes(spec, elements)))
             buffer += 16
         if spec.text:
             keep(out, buffer, np.int64(made.texts - head.body))
@@ -394,16 +414,16 @@ def _describe(rows, body_bytes, arrays, head, out, written):
 
 @kernel
 def read_columns(data, places, limits, masks, keys, arrays, code_pages, head, out, written):
-    """Write fields of rows as a record batch in the format of Arrow's messages.
+    """Write fields of rows as a record batch in the format of Arrow's messages, its buffers placed by `lay_out`.
 
     places: where each row starts, shape (ways to tell, rows); limits: how long it is; masks: which rows lack a field,
-    and start at a blank place; keys: shape (keys, rows); arrays: of type `ARRAY`;
-    code_pages: tables of 256 bytes; out: the batch, its head filled in as for no rows; written: of type `WRITTEN`.
+    and start at a blank place; keys: shape (keys, rows); arrays: of type `ARRAY`; code_pages: tables of 256 bytes;
+    out: the batch, as long as `lay_out` said, its head filled in as for no rows; written: of type `WRITTEN`.
     """
     rows = places.shape[1]
-    body_bytes = _lay_out(rows, limits, masks, arrays, head.body, out, written)
+    _begin(rows, masks, arrays, out, written)
     for low in range(0, rows, TILE):
         high = min(low + TILE, rows)
         for c in range(arrays.shape[0]):
             _read_tile(data, places, limits, keys, arrays, code_pages, out, written, low, high, c)
-    _describe(rows, body_bytes, arrays, head, out, written)
+    _describe(rows, arrays, head, out, written)

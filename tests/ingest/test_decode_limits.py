@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from tests.shared import ROOT
+from ingest import registry
+from ingest.formats.smf import decode_batches
+from tests.shared import ROOT, shared
 
 BOUNDS = """
 import numpy as np
@@ -32,9 +34,31 @@ for seed, layout in enumerate(known.layouts):
 print(decoded, quarantined)
 try:
     from ingest.kernels.loads import load_8
-    load_8(np.zeros(8, np.uint8), 1)
+    from ingest.kernels.reading import read_odd
+    read_odd(np.zeros(8, np.uint8), np.array([7]), 0, 2, np.empty(1, np.uint64))
 except IndexError:
     print("checked")
+"""
+
+# Sections that end at any of their fields, as an older or a damaged record has them.
+SHORT = """
+import numpy as np
+from ingest import registry
+from ingest.codec.columns import read_section
+from ingest.framing import BLANK_BYTES
+
+made = 0
+for layout in registry.load().layouts:
+    for section in (section for section in layout.sections if not section.entries):
+        keys = [np.zeros(1, np.uint32)] * (2 + bool(section.parent))
+        selectors = {name: np.ones(1, np.int64) for name in section.selectors_elsewhere}
+        ends = sorted({0, 1, *(item.end for item in section.fields)})
+        for length in ends[:: max(1, len(ends) // 6)]:
+            data = np.repeat(np.array([0xC1, 0], np.uint8), (length, BLANK_BYTES))
+            at, limits = np.zeros(1, np.int64), np.array([length])
+            read_section(section, data, at, limits, keys, selectors).validate(full=True)
+            made += 1
+print(made)
 """
 
 # Peak memory is this program's own: `ru_maxrss` would begin with that of the process that started it.
@@ -76,13 +100,31 @@ def run(program: str, **environment: str) -> list[str]:
     return subprocess.check_output([sys.executable, "-c", program], text=True, cwd=ROOT, env=variables).split()
 
 
+CHECKS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT")
+"""What has every place tested: compiled loops with checks, which are kept beside those without, or Python's own."""
+
+
 @pytest.mark.slow
-def test_no_kernel_reads_outside_its_buffer() -> None:
-    # Code that checks its places is kept beside the code that does not.
-    decoded, quarantined, checked = run(BOUNDS, NUMBA_BOUNDSCHECK="1")
+@pytest.mark.parametrize("check", CHECKS)
+def test_no_kernel_reads_or_writes_outside_its_buffer(check: str) -> None:
+    decoded, quarantined, checked = run(BOUNDS, **{check: "1"})
     assert int(decoded) > 500
     assert int(quarantined) > 50
     assert checked == "checked"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_batch_has_room_for_sections_that_end_anywhere(check: str) -> None:
+    (made,) = run(SHORT, **{check: "1"})
+    assert int(made) > 2000
+
+
+def test_a_section_that_ends_before_a_long_field_is_decoded() -> None:
+    batches = list(decode_batches(shared("faults/smf120_9_beside_good_records.smf").read_bytes(), registry.load()))
+    assert sum(batch.decoded for batch in batches) == 3
+    (rows,) = [batch.tables["smf120_9_user_data"].to_pylist() for batch in batches]
+    assert [(row["usr_version"] is None, row["usr_data"]) for row in rows] == [(False, None)]
 
 
 @pytest.mark.slow
