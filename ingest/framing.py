@@ -256,12 +256,34 @@ def detect(head: Bytes, name: str, final: bool, dating: Dating) -> str:
     raise FramingError(f"{name}: {_diagnosis(head)}")
 
 
-def first_records(head: bytes, dating: Dating) -> int:
-    """Where the first records that follow one another start in an input; -1 if none do or SMF records come first."""
-    if any(is_date(head[at : at + 4]) for at in (SMF_DATE.offset, SMF_DATE.offset + 4)):
-        return -1
-    data = np.frombuffer(head, np.uint8)
-    place, _ = find_records(data, 0, data.size, True, False, *dating)
+class Span(NamedTuple):
+    """A segment of a record: where it starts, its bytes, and whether it continues a record or is the start of one only.
+
+    The last one may be longer than the input.
+    """
+
+    start: int
+    length: int
+    continues: bool
+    starts_only: bool
+
+
+def spans(head: Bytes, framing: str) -> list[Span]:
+    """The segments at the start of an input in this framing, as far as descriptors lead; the last one may be cut."""
+    scan = _scan(head, framing, 0)
+    found = [
+        Span(start, length, code > 1, code in (1, 3))
+        for start, length, code in zip(scan.starts.tolist(), scan.lengths.tolist(), scan.codes.tolist(), strict=True)
+    ]
+    at = scan.consumed + (4 if framing == "bdw" and not scan.left else 0)
+    if scan.stop == _ENDED and at + 4 <= head.size and head[at + 2] <= _LAST_CODE and not head[at + 3]:
+        found.append(Span(at, int(head[at]) << 8 | int(head[at + 1]), bool(head[at + 2] > 1), True))
+    return found
+
+
+def search_records(head: Bytes, dating: Dating) -> int:
+    """Where the first records that follow one another start in an input; -1 if none do."""
+    place, _ = find_records(head, 0, head.size, True, False, *dating)
     return int(place)
 
 

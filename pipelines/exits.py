@@ -45,7 +45,7 @@ MEANINGS = {
     Exit.GATE: "the model did not pass its validation gate; the former champion stays",
     Exit.MISSED: "published values did not come out of the records rendered of them",
     Exit.OUT_OF_REACH: "no number of engines, or no rate, keeps within the targets",
-    Exit.UNRECOGNISED: "an input is of no known kind or nothing of it could be decoded; it is in the quarantine",
+    Exit.UNRECOGNISED: "an input is of no known kind, or no record of it was decoded",
     Exit.QUARANTINED: "inputs were loaded, but some records could not be decoded; they are in the quarantine",
     Exit.BUSY: "an input is still being written; it was left alone",
     Exit.HELD_BACK: "published without some records of a system: a critical data-quality expectation failed for them",

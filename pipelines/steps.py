@@ -83,15 +83,25 @@ def ingest(
     reload: str = "never",
     progress: LoadProgress | None = None,
     own_layouts: Sequence[Path] | None = None,
+    kind: str | None = None,
 ) -> list[Any]:
-    """Load files into the warehouse; one `ingest.warehouse.FileReport` per file."""
+    """Load files into the warehouse, read as `kind` if there is one; one `ingest.warehouse.FileReport` per file."""
     home.require_writable()
     from ingest import warehouse
     from ingest.allocation import keep_freed_memory
+    from ingest.formats.identify import Kind
 
     keep_freed_memory()
     known = layouts.registry(home, own_layouts)
-    return warehouse.load(list(paths), home.warehouse, known, reload=reload, progress=progress)  # type: ignore[arg-type]
+    chosen = Kind(kind) if kind else None
+    return warehouse.load(
+        list(paths),
+        home.warehouse,
+        known,
+        reload=reload,  # type: ignore[arg-type]
+        progress=progress,
+        kind=chosen,
+    )
 
 
 def forget(home: Home, files: Sequence[str]) -> list[str]:

@@ -22,7 +22,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from ingest.containers.terse import HEADER_BYTES, TerseError, is_terse, unterse
+from ingest.containers.terse import TerseError, is_terse, unterse
 from ingest.containers.transmit import TransmitError, TransmitRefused, is_transmitted, transmitted
 from ingest.files.names import shown
 
@@ -35,7 +35,7 @@ _ALWAYS_ALLOWED = 1 << 30
 _MOST_EXPANSION = 200
 _KEPT_FREE = 256 << 20
 _MAGIC = {
-    b"\x1f\x8b": "gzip",
+    b"\x1f\x8b\x08": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
@@ -81,24 +81,18 @@ def form_of(head: bytes) -> str | None:
     for magic, form in _MAGIC.items():
         if head.startswith(magic):
             return form
-    if is_terse(head) and not _has_descriptors(head):
+    if is_terse(head) and not _holds_records(head):
         return "terse"
     if is_transmitted(head):
         return "transmit"
     return None
 
 
-def _has_descriptors(head: bytes) -> bool:
-    """Whether the bytes begin like records with descriptors: a dump may look like an AMATERSE header by chance."""
-    at = 0
-    for _ in range(3):
-        if at + 4 > len(head):
-            return at > HEADER_BYTES
-        length = int.from_bytes(head[at : at + 2], "big")
-        if length < 4 or head[at + 2] > 3 or head[at + 3]:
-            return False
-        at += length
-    return True
+def _holds_records(head: bytes) -> bool:
+    """Whether records of a dump speak louder than a header of AMATERSE, which as few bytes as a date can look like."""
+    from ingest.formats.evidence import weigh
+
+    return max(weigh(head).values()) > 0
 
 
 def unpack(path: Path, name: str, form: str, scratch: Path) -> Iterator[Member]:

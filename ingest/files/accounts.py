@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from ingest.batch import Batch
 from ingest.files.outcome import ExitCode, FileReport
 
+_MOST_KINDS = 6
+_WITHOUT_RECORDS = frozenset({"lab_manifest"})
+"""What stands in files for people, which hold no records."""
+
 
 class AccountsDoNotBalance(Exception):
     """Bytes or records of a file are missing or counted twice: a defect of a reader, so nothing of the file is kept."""
@@ -80,9 +84,23 @@ class Accounts:
             report.message = f"{report.path}: {self.message}{others}"
         if self.quarantined and not self.decoded and not self.skipped:
             report.status, report.exit_code = "quarantined", ExitCode.UNRECOGNISED
+        elif not self.decoded and not (self.skipped and self.skipped.keys() <= _WITHOUT_RECORDS):
+            report.status, report.exit_code = "undecoded", ExitCode.UNRECOGNISED
+            report.message = f"{report.path}: {self._nothing_decoded(report)}"
         elif self.quarantined:
             report.status, report.exit_code = "loaded", ExitCode.QUARANTINED
         elif self.decoded and self.messages_only == self.decoded:
             report.status = "message"
         else:
             report.status = "loaded"
+
+    def _nothing_decoded(self, report: FileReport) -> str:
+        """Why a file gave no rows, and what to do."""
+        if not self.skipped:
+            return f"holds no record of kind {report.kind}; check how it was made"
+        kinds = [f"{name} ({count:,})" for name, count in self.skipped.most_common()]
+        more = f" and {len(kinds) - _MOST_KINDS} more kinds" if len(kinds) > _MOST_KINDS else ""
+        return (
+            f"no record was decoded: it was read as {report.kind}, and no layout describes its records "
+            f"{', '.join(kinds[:_MOST_KINDS])}{more}; name another kind with --kind, or add a layout with --layouts"
+        )

@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
     LOCKED = 7
     """Another process is writing to the warehouse."""
     UNRECOGNISED = 11
-    """A file is of no known kind, or nothing of it could be decoded; it is kept in the quarantine."""
+    """A file is of no known kind, or no record of it was decoded."""
     QUARANTINED = 12
     """Files were loaded, but some of their records could not be decoded; these are kept in the quarantine."""
     BUSY = 13
@@ -34,7 +34,8 @@ class FileReport:
     """What came of one input file.
 
     `status` is `loaded`, `unchanged` (loaded before), `message` (a reply that holds only messages), `quarantined`
-    (nothing of it could be decoded; it is kept in the quarantine), `busy` (being written, left alone) or `failed`.
+    (nothing of it could be decoded; it is kept in the quarantine), `undecoded` (it holds no record that a layout
+    describes), `busy` (being written, left alone) or `failed`.
     `records` = `decoded` + skipped + `quarantined`; byte counts likewise add up to `bytes`, with `framing_bytes`
     between records. What a container holds has a report of its own, named `archive!member` in an archive:
     `sha256` and `bytes` are those of the unpacked content, `container` the form it was packed in. `overlap` of the

@@ -20,7 +20,8 @@ _UNPACK = "unpack it and ingest what is inside"
 _OTHERS = (
     (re.compile(rb"\xfd7zXZ\0"), "compressed", f"compressed with xz: {_UNPACK}"),
     (re.compile(rb"7z\xbc\xaf\x27\x1c"), "compressed", f"compressed with 7-Zip: {_UNPACK}"),
-    (re.compile(rb"\x1f\x9d"), "compressed", f"compressed with compress: {_UNPACK}"),
+    # The third byte of a record descriptor is lower.
+    (re.compile(rb"\x1f\x9d[\x80-\xff]"), "compressed", f"compressed with compress: {_UNPACK}"),
     (re.compile(rb".{257}ustar", re.DOTALL), "compressed", f"a tar archive: {_UNPACK}"),
     (re.compile(rb"HTTP/1\.\d \d"), "http", "an HTTP reply with its header lines: save its body alone"),
     (
@@ -119,14 +120,11 @@ def identify(name: str, head: bytes) -> Identity:
         if printed := _printed(head):
             return Identity(printed)
         return Identity(Kind.UNRECOGNISED, "ebcdic", "text in EBCDIC that is no report known")
-    from ingest.formats.dcollect.identify import is_dcollect
-    from ingest.formats.ims.identify import is_ims_log
+    from ingest.formats.evidence import weigh
 
-    if is_dcollect(head):
-        return Identity(Kind.DCOLLECT)
-    if is_ims_log(head, whole=len(head) < HEAD_BYTES):
-        return Identity(Kind.IMS_LOG)
-    return Identity(Kind.SMF)
+    evidence = weigh(head)
+    strongest = max(evidence, key=lambda kind: evidence[kind])
+    return Identity(Kind(strongest) if evidence[strongest] > 0 else Kind.SMF)
 
 
 def _printed(head: bytes) -> Kind | None:

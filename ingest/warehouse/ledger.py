@@ -12,6 +12,7 @@ from ingest.arrays import of_rows
 from ingest.batch import Quarantined
 from ingest.files.outcome import ExitCode, FileReport
 from ingest.warehouse import holding, overlaps, version
+from ingest.warehouse.writer import transaction
 
 WAITING = "cics_dictionary_missing"
 """The reason for which records are quarantined whose CICS dictionary is not known yet."""
@@ -27,7 +28,7 @@ _CREATE = (
         reason_codes MAP(VARCHAR, UBIGINT) NOT NULL, row_counts MAP(VARCHAR, UBIGINT) NOT NULL,
         message VARCHAR, etalon_version VARCHAR NOT NULL, layouts_version VARCHAR NOT NULL,
         loaded_at TIMESTAMP NOT NULL,
-        CHECK (status IN ('loaded', 'message', 'quarantined', 'failed', 'superseded')),
+        CHECK (status IN ('loaded', 'message', 'quarantined', 'undecoded', 'failed', 'superseded')),
         CHECK (status = 'failed' OR bytes = decoded_bytes + skipped_bytes + quarantined_bytes + framing_bytes),
         CHECK (status = 'failed' OR records = decoded + skipped + quarantined)
     )""",
@@ -71,10 +72,25 @@ def create(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE SCHEMA IF NOT EXISTS meta")
     if tables == (0,):
         version.write(con)
+    _take_new_statuses(con)
     for statement in _CREATE:
         con.execute(statement)
     con.execute(holding.CREATE)
     overlaps.create(con)
+
+
+def _take_new_statuses(con: duckdb.DuckDBPyConnection) -> None:
+    """Make a ledger of an earlier version again, which refuses statuses that there are now; DuckDB alters no CHECK."""
+    outdated = con.execute(
+        "SELECT 1 FROM duckdb_constraints() WHERE schema_name = 'meta' AND table_name = 'ledger' "
+        "AND constraint_text LIKE '%superseded%' AND constraint_text NOT LIKE '%undecoded%'"
+    ).fetchone()
+    if outdated:
+        with transaction(con):
+            con.execute("ALTER TABLE meta.ledger RENAME TO earlier_ledger")
+            con.execute(_CREATE[0])
+            con.execute("INSERT INTO meta.ledger BY NAME FROM meta.earlier_ledger")
+            con.execute("DROP TABLE meta.earlier_ledger")
 
 
 def waiting(con: duckdb.DuckDBPyConnection) -> list[int]:
@@ -132,6 +148,7 @@ def report_of(con: duckdb.DuckDBPyConnection, sha256: str, path: str) -> FileRep
     assert row is not None
     size, status, records, decoded, skipped, quarantined, rows, kind, message, reasons, *sizes = row
     code = ExitCode.QUARANTINED if quarantined else ExitCode.OK
+    undecoded = status in ("quarantined", "undecoded")
     return FileReport(
         path=path,
         sha256=sha256,
@@ -151,7 +168,7 @@ def report_of(con: duckdb.DuckDBPyConnection, sha256: str, path: str) -> FileRep
         framing_bytes=sizes[2],
         overlap=sizes[3],
         overlap_with=overlaps.counted_elsewhere(con, sizes[4]),
-        exit_code=ExitCode.UNRECOGNISED if status == "quarantined" else code,
+        exit_code=ExitCode.UNRECOGNISED if undecoded else code,
     )
 
 

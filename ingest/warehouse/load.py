@@ -57,12 +57,14 @@ def load(
     *,
     reload: Reload = "never",
     progress: Progress | None = None,
+    kind: Kind | None = None,
 ) -> list[FileReport]:
     """Load files, folders and patterns into the database at `db_path`; one report per file, in order.
 
     Content that was loaded before changes nothing (`unchanged`), whatever its name. Content that could not be decoded
     at all is tried again once layouts have changed. With `reload="outdated"` all content that was loaded with other
-    layouts is loaded anew, with `"always"` all of it. A file that has grown since it was loaded from the same path
+    layouts is loaded anew, with `"always"` all of it. With `kind` all files are read as this kind, whatever they look
+    like, and loaded anew where they were read as another. A file that has grown since it was loaded from the same path
     takes the place of what was loaded then. Its report says what is wrong with a file. Compressed files,
     archives, AMATERSE and TRANSMIT files are unpacked beside the database, each file inside with a report of its own;
     `-` is standard input.
@@ -73,7 +75,7 @@ def load(
     if not any(isinstance(item, str) for item in inputs):
         return [item for item in inputs if isinstance(item, FileReport)]
     with open_writer(db_path) as con, _scratch(Path(db_path).parent) as scratch:
-        loader = _Loader(con, registry, reload, progress or (lambda path, step, records: None), scratch)
+        loader = _Loader(con, registry, reload, progress or (lambda path, step, records: None), scratch, kind)
         reports: list[FileReport] = []
         for item in inputs:
             reports += [item] if isinstance(item, FileReport) else loader.load(item)
@@ -112,12 +114,14 @@ class _Loader:
         reload: Reload,
         progress: Progress,
         scratch: Path,
+        kind: Kind | None = None,
     ) -> None:
         self._con = con
         self._registry = registry
         self._reload = reload
         self._progress = progress
         self._scratch = scratch
+        self._kind = kind
         self._damaged: set[str] = set()
         self._version = layouts_version(registry)
         ledger.create(con)
@@ -221,8 +225,7 @@ class _Loader:
             if known is not None and not self._again(known):
                 return ledger.report_of(self._con, known.sha256, name)
             if identity is None:
-                with path.open("rb") as stream:
-                    identity = identify(inner_name(name), stream.read(HEAD_BYTES))
+                identity = Identity(self._kind) if self._kind else self._identify(path, name)
             report = FileReport(name, bytes=before.size, kind=str(identity.kind))
             file_id = known.file_id if known else self._new_id(content)
             content.make_way()
@@ -263,6 +266,10 @@ class _Loader:
         if self._together_bytes >= _TOGETHER_BYTES:
             self.commit()
         return report
+
+    def _identify(self, path: Path, name: str) -> Identity:
+        with path.open("rb") as stream:
+            return identify(inner_name(name), stream.read(HEAD_BYTES))
 
     def commit(self) -> None:
         """Commit the files that share a transaction; where that fails, each is loaded again in one of its own."""
@@ -327,10 +334,12 @@ class _Loader:
         return int(content.digest.sha256[:16], 16) if ledger.has(self._con, content.key) else content.key
 
     def _again(self, known: ledger.Entry) -> bool:
+        if self._kind and known.kind != self._kind:
+            return True
         outdated = known.layouts_version != self._version
         if known.status in ("failed", "superseded") or self._reload == "always":
             return True
-        return outdated and (self._reload == "outdated" or known.status == "quarantined")
+        return outdated and (self._reload == "outdated" or known.status in ("quarantined", "undecoded"))
 
     def _clear(self, content: Content, known: ledger.Entry | None, earlier: list[ledger.Entry], kind: Kind) -> None:
         """Remove what this content, or what the file held before it grew or was corrected, once put into the tables."""

@@ -32,6 +32,22 @@ class Reload(StrEnum):
     ALWAYS = "always"
 
 
+class ReadAs(StrEnum):
+    """Kinds of file that `ingest` can be told to expect; those of `ingest.formats.identify.Kind` that hold records."""
+
+    SMF = "smf"
+    IMS_LOG = "ims_log"
+    DCOLLECT = "dcollect"
+    RMF_XML = "rmf_xml"
+    RMF_JSON = "rmf_json"
+    RMF_TEXT = "rmf_text"
+    CICS_STATISTICS = "cics_statistics"
+    CICS_DICTIONARY = "cics_dictionary"
+    TABLE = "table"
+    RUNS = "runs"
+    GROUPS = "groups"
+
+
 class Form(StrEnum):
     """What `decode` writes."""
 
@@ -106,6 +122,9 @@ def ingest(
     reload: Annotated[
         Reload, typer.Option(help="Load content again that the ledger has: never, when layouts changed, or always.")
     ] = Reload.NEVER,
+    kind: Annotated[
+        ReadAs | None, typer.Option(help="Read all files as this kind; without it their content decides.")
+    ] = None,
     layouts: Layouts = None,
 ) -> None:
     """Load files into the warehouse. Each once, completely, with every byte accounted for."""
@@ -118,7 +137,14 @@ def ingest(
         reporter.show(f"{short(path)}: {DOING.get(step, step)}{done}")
 
     with reporter.step("ingesting"):
-        reports = steps.ingest(home, paths, reload=reload.value, progress=report_progress, own_layouts=layouts)
+        reports = steps.ingest(
+            home,
+            paths,
+            reload=reload.value,
+            progress=report_progress,
+            own_layouts=layouts,
+            kind=kind.value if kind else None,
+        )
         reporter.note(text.counted(len(reports), "file"))
     if as_json:
         typer.echo(json.dumps({"files": [report.to_dict() for report in reports]}, indent=2))

@@ -47,7 +47,8 @@ def page_of(night: Mapping[str, Any]) -> str:
 
 def undecoded(files: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The files of which something could not be decoded."""
-    return [file for file in files if file["status"] in ("failed", "quarantined") or file["quarantined"] > 0]
+    lost = ("failed", "quarantined", "undecoded")
+    return [file for file in files if file["status"] in lost or file["quarantined"] > 0]
 
 
 def _quarantined(held: Sequence[Mapping[str, Any]]) -> str:

@@ -1,7 +1,8 @@
 """An IMS log to Arrow tables.
 
 Records are told apart by their descriptors, named by code and subcode, and dated by their suffix; those with a layout
-are read field by field by the codec. What has no layout is counted as skipped, though its prefix and suffix are kept.
+are read field by field by the codec, and events are rows without one. What is neither is counted as skipped, though its
+prefix and suffix are kept.
 """
 
 import io
@@ -34,7 +35,7 @@ def decode_log(
     *,
     name: str | None = None,
 ) -> Iterator[Batch]:
-    """Decode an IMS log, batch by batch; `skipped` maps `ims.<code>` to records and bytes of records without a layout.
+    """Decode an IMS log, batch by batch; `skipped` maps `ims.<code>` to records and bytes without layout or event.
 
     Tables are `ims_log_record`, `ims_log_event` and those of the registry's layouts of log records. Raises FramingError
     when no record can be told apart, RegistryError when layouts contradict each other.
@@ -87,12 +88,13 @@ def _stretch(
         layout = layouts.get((code >> 8, code & 0xFF)) or layouts.get((code >> 8, None))
         members = kind_of == kind
         size, count = int(lengths[members].sum()), int(members.sum())
-        if layout is None:
+        if layout is None and not _event(code):
             batch.skip(f"ims.{code >> 8:02X}", count, size)
-        else:
+            continue
+        if layout is not None:
             typed.setdefault(layout.name, (layout, []))[1].append(kind)
-            batch.decoded += count
-            batch.decoded_bytes += size
+        batch.decoded += count
+        batch.decoded_bytes += size
     fields: dict[int, dict[str, object]] = {}
     for layout, members_of in typed.values():
         rows = np.flatnonzero(np.isin(kind_of, members_of))

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from ingest import registry
 from ingest.formats.dcollect.decode import decode_dcollect
 from ingest.formats.dcollect.encode import encode_dcollect
-from ingest.formats.dcollect.identify import is_dcollect
 from ingest.formats.identify import Kind, identify
 from ingest.framing import FramingError
 from tests.ingest.tables import random_rows
@@ -90,7 +89,7 @@ def test_kinds_without_a_layout_are_counted_by_name(tmp_path):
 def test_of_a_file_that_was_cut_all_but_the_last_record_are_read(tmp_path):
     data = encode_dcollect(written(5, {"dcollect_d": 4}), REGISTRY)
     (tmp_path / "d").write_bytes(data[:-9])
-    assert is_dcollect(data[:-9])
+    assert identify("d", data[:-9]).kind is Kind.DCOLLECT
     _, batches = read(tmp_path / "d")
     assert sum(batch.decoded for batch in batches) == 3
     (piece,) = (piece for batch in batches for piece in batch.quarantined)
@@ -132,7 +131,7 @@ def test_damaged_output_never_fails_and_loses_no_byte(tmp_path_factory, data):
     for _ in range(data.draw(st.integers(0, 6))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.sampled_from([0, 1, 5, 0x7F, 0xFF]))
     piece = bytes(whole[: data.draw(st.integers(1, len(whole)))])
-    is_dcollect(piece)
+    identify("d", piece)
     path = tmp_path_factory.mktemp("dcollect") / "d"
     path.write_bytes(piece)
     try:

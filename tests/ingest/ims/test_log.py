@@ -14,7 +14,6 @@ from ingest import registry
 from ingest.formats.identify import Kind, identify
 from ingest.formats.ims.decode import decode_log
 from ingest.formats.ims.encode import encode_log
-from ingest.formats.ims.identify import is_ims_log
 from ingest.framing import FramingError
 from ingest.registry import RegistryError
 from tests.ingest.ims.logs import FIRST_CLOCK, random_codes, records
@@ -53,7 +52,6 @@ def test_what_is_written_is_read_again(seed, count, framing):
         }
     )
     data = encode_log({"ims_log_record": rows, "ims_log_9928_record": typed}, REGISTRY, bodies=bodies, framing=framing)
-    assert is_ims_log(data, whole=True)
     assert identify("anything", data[: 1 << 16]).kind == Kind.IMS_LOG
     tables, batches = decoded(data)
     for name in rows.column_names:
@@ -61,7 +59,8 @@ def test_what_is_written_is_read_again(seed, count, framing):
     if ours:
         for name in typed.column_names:
             assert tables["ims_log_9928_record"][name].to_pylist() == typed[name].to_pylist()
-    assert sum(batch.decoded for batch in batches) == len(ours)
+    events = tables["ims_log_event"].num_rows if "ims_log_event" in tables else 0
+    assert sum(batch.decoded for batch in batches) == len(ours) + events
     assert encode_log(tables, REGISTRY, bodies=bodies, framing=framing) == data
 
 
@@ -95,12 +94,13 @@ def test_times_are_utc_and_the_sequence_is_watched():
     assert batches[0].notes["log_sequence_gap"] == 1
 
 
-def test_events_are_named_and_records_without_a_layout_counted_by_code():
+def test_events_are_rows_and_records_without_layout_or_event_counted_by_code():
     tables, batches = decoded(
         encode_log({"ims_log_record": records([(1, 0x81), (0x35, 0), (0x31, 0), (0x50, 0)])}, REGISTRY)
     )
     assert tables["ims_log_event"]["event"].to_pylist() == ["arrival", "enqueue", "get"]
-    assert set(batches[0].skipped) == {"ims.01", "ims.35", "ims.31", "ims.50"}
+    assert set(batches[0].skipped) == {"ims.50"}
+    assert batches[0].decoded == 3
 
 
 def test_a_record_without_a_store_clock_is_kept_without_one():
@@ -108,7 +108,7 @@ def test_a_record_without_a_store_clock_is_kept_without_one():
     clocks = rows["written_utc_raw"].to_pylist()
     rows = rows.set_column(3, "written_utc_raw", pa.array([*clocks[:9], None], pa.uint64()))
     data = encode_log({"ims_log_record": rows}, REGISTRY, bodies={9: bytes(50)})
-    assert is_ims_log(data, whole=True)
+    assert identify("log", data).kind == Kind.IMS_LOG
     last = decoded(data)[0]["ims_log_record"].to_pylist()[9]
     assert (last["record_name"], last["written_utc"], last["log_seq"]) == ("OLDS padding", None, None)
 
@@ -116,9 +116,9 @@ def test_a_record_without_a_store_clock_is_kept_without_one():
 def test_smf_dumps_and_other_files_are_not_taken_for_logs():
     for name in ("SMF_MQ1000", "TEST115", "TEST116"):
         data = shared(f"real/mq/{name}.dat").read_bytes()
-        assert not is_ims_log(data[: 1 << 16])
         assert identify(name, data[: 1 << 16]).kind == Kind.SMF
-    assert not is_ims_log(bytes(1000)) and not is_ims_log(b"") and not is_ims_log(random.Random(1).randbytes(5000))
+    for other in (bytes(1000), b"", random.Random(1).randbytes(5000)):
+        assert identify("x", other).kind != Kind.IMS_LOG
 
 
 def worked_example() -> tuple[str, bytes]:
@@ -200,7 +200,7 @@ def test_damaged_logs_never_fail_and_lose_no_byte(data):
     for _ in range(data.draw(st.integers(0, 6))):
         log[data.draw(st.integers(0, len(log) - 1))] = data.draw(st.sampled_from([0, 1, 4, 5, 0x7F, 0xFF]))
     piece = bytes(log[: data.draw(st.integers(1, len(log)))])
-    is_ims_log(piece, whole=True)
+    identify("log", piece)
     try:
         decoded(piece)
     except FramingError as error:
@@ -210,5 +210,4 @@ def test_damaged_logs_never_fail_and_lose_no_byte(data):
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=2000))
 def test_any_bytes_can_be_asked_about(data):
-    assert is_ims_log(data, whole=True) in (True, False)
     assert identify("x", data).kind in Kind

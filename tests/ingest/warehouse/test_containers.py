@@ -12,6 +12,7 @@ import pytest
 
 from ingest.containers import opening
 from ingest.containers.opening import form_of
+from ingest.containers.terse import is_terse
 from ingest.warehouse import ExitCode, load
 from tests.ingest.terse_writer import terse
 from tests.ingest.transmit_writer import transmit
@@ -77,7 +78,8 @@ def test_a_dump_that_was_loaded_plain_is_known_when_it_comes_packed(tmp_path, in
 
 def test_each_file_of_an_archive_has_a_report_of_its_own(tmp_path, ingest, dump):
     archive = tmp_path / "night.zip"
-    packed = {"a.smf": dump, "b.runs.csv": RUNS.encode(), "sub/c.xml": report_xml(1.0).encode(), "d.bin": b"\0" * 90}
+    runs = RUNS + "shop,SYSA,1,,2026-01-01T00:00Z,2026-01-01T01:00Z\n"
+    packed = {"a.smf": dump, "b.runs.csv": runs.encode(), "sub/c.xml": report_xml(1.0).encode(), "d.bin": b"\0" * 90}
     archive.write_bytes(zipped(**packed))
     reports = ingest(archive)
     assert [(r.path.removeprefix(f"{archive}!"), r.kind, r.status) for r in reports] == [
@@ -235,5 +237,6 @@ def test_an_empty_archive_is_reported(tmp_path, ingest):
 
 
 def test_a_dump_that_begins_like_an_amaterse_header_is_still_a_dump():
-    first = struct.pack(">HHBBII", 512, 0, 0x5E, 30, 0x00112233, 512) + bytes(498)
+    first = struct.pack(">HHBBII", 512, 0, 0x5E, 30, 0x00112233, 0x0126123F) + bytes(498)
+    assert is_terse(first)
     assert form_of(first + struct.pack(">HH", 100, 0) + bytes(96)) is None

@@ -13,6 +13,7 @@ from xxhash import xxh3_64
 from ingest.batch import Batch
 from ingest.files import inputs
 from ingest.formats import readers
+from ingest.formats.identify import Kind
 from ingest.formats.rmf import reader
 from ingest.warehouse import ExitCode, exit_code, load
 from tests.ingest.warehouse.content import content_hash
@@ -272,3 +273,49 @@ def test_the_real_reports_are_loaded_completely(ingest, rows):
     assert rows("SELECT count(*) FROM raw.rmf_wlm_class") == [(21,)]
     assert rows("SELECT sum(bytes) = sum(decoded_bytes) FROM meta.ledger") == [(True,)]
     assert rows(LEDGER_SUM) == [(0,)]
+
+
+def test_a_file_without_decoded_records_says_so_and_is_no_success(tmp_path, ingest, dump, rows):
+    path = tmp_path / "other.smf"
+    path.write_bytes(b"".join(record[:5] + b"\xf0" + record[6:] for record in _records_of(dump)))
+    for status in ("undecoded", "unchanged"):
+        (report,) = ingest(path)
+        assert (report.status, report.exit_code, report.decoded) == (status, ExitCode.UNRECOGNISED, 0)
+        assert "no record was decoded: it was read as smf" in report.message and "240" in report.message
+    assert rows("SELECT status FROM meta.ledger") == [("undecoded",)]
+
+
+def test_the_user_says_what_kind_a_file_is(tmp_path, ingest, dump, rows):
+    path = tmp_path / "a.smf"
+    path.write_bytes(dump)
+    assert [report.kind for report in ingest(path)] == ["smf"]
+    (wrong,) = ingest(path, kind=Kind.IMS_LOG)
+    assert (wrong.kind, wrong.decoded, wrong.exit_code) == ("ims_log", 0, ExitCode.UNRECOGNISED)
+    (right,) = ingest(path, kind=Kind.SMF)
+    assert (right.status, right.decoded) == ("loaded", 6)
+    assert rows("SELECT count(*) FROM raw.ims_log_record") == [(0,)]
+    assert [report.status for report in ingest(path)] == ["unchanged"]
+
+
+def test_a_ledger_of_an_earlier_version_takes_new_statuses(tmp_path, ingest, database, dump, rows):
+    path = tmp_path / "a.smf"
+    path.write_bytes(dump)
+    ingest(path)
+    with duckdb.connect(str(database)) as con:
+        (text,) = con.execute("SELECT sql FROM duckdb_tables() WHERE table_name = 'ledger'").fetchone()
+        con.execute("ALTER TABLE meta.ledger RENAME TO kept")
+        con.execute(text.replace("'undecoded', ", ""))
+        con.execute("INSERT INTO meta.ledger BY NAME FROM meta.kept")
+        con.execute("DROP TABLE meta.kept")
+    other = tmp_path / "other.smf"
+    other.write_bytes(b"".join(record[:5] + b"\xf0" + record[6:] for record in _records_of(dump)))
+    assert [report.status for report in ingest(path, other)] == ["unchanged", "undecoded"]
+    assert rows("SELECT status FROM meta.ledger ORDER BY loaded_at") == [("loaded",), ("undecoded",)]
+
+
+def _records_of(dump: bytes) -> list[bytes]:
+    found, at = [], 0
+    while at < len(dump):
+        found.append(dump[at : at + int.from_bytes(dump[at : at + 2])])
+        at += len(found[-1])
+    return found
