@@ -10,10 +10,10 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from expectations.result import Finding, QualityResult
+from expectations.result import MOST_EXAMPLES, Finding, QualityResult
 
 TEMPLATES = Path(__file__).with_name("templates")
-_SHOWN_EXAMPLES = 5
+_FRONT_PAGE_EXAMPLES = 5
 _FILES = ("file", "counted_in")
 
 
@@ -31,14 +31,9 @@ def templates(*folders: Path) -> Environment:
     return environment
 
 
-def stylesheet(name: str = "page.css") -> str:
-    """A style sheet: that of all pages, or the one that makes generated suites look like them."""
-    return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def ways_back(up: str) -> str:
-    """Links of a page's head: to the page of `etalon serve` and to the summary; `up` leads to the site."""
-    return templates().get_template("site.html").render(up=up)
+def stylesheet() -> str:
+    """The style sheet of all pages."""
+    return (TEMPLATES / "page.css").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -53,16 +48,17 @@ class Chart:
 def front_page(result: QualityResult, *, made_at: str, charts: Sequence[Chart], files: Sequence[dict[str, Any]]) -> str:
     """HTML of the front page; everything it needs is in it or beside it."""
     about = {"extent": result.extent, "made_at": made_at, "charts": charts, "files": files}
-    shown = {"result": result, "verdict": result.verdict, "most_examples": _SHOWN_EXAMPLES}
-    return templates().get_template("index.html").render(up="", **about, **shown)
+    shown = {"result": result, "verdict": result.verdict, "most_examples": _FRONT_PAGE_EXAMPLES}
+    return templates().get_template("index.html").render(about | shown)
 
 
 def suites_page(findings: Sequence[Finding], titles: Mapping[str, str]) -> str:
-    """HTML of the list of suites, each with its expectations and the way to its detail page.
+    """HTML of all expectations by suite, each with its examples and an anchor of its rule's name.
 
-    `titles` says what each frame is. Pages of findings are relative to the site; this page is one folder down.
+    `titles` is the title of each frame by its name.
     """
-    return templates().get_template("suites.html").render(up="../", verdict="", findings=findings, titles=titles)
+    about = {"verdict": "", "findings": findings, "titles": titles, "most_examples": MOST_EXAMPLES}
+    return templates().get_template("suites.html").render(about)
 
 
 def _label(name: str) -> str:

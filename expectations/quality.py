@@ -16,8 +16,7 @@ from expectations.baseline import Baseline
 from expectations.chart import Interval, busy_chart
 from expectations.frame import Frame
 from expectations.frames import Domains, read_frames
-from expectations.offline import make_offline
-from expectations.pages import Chart, front_page, stylesheet, suites_page, ways_back
+from expectations.pages import Chart, front_page, stylesheet, suites_page
 from expectations.result import Finding, QualityError, QualityLocked, QualityResult
 from expectations.rules import RULES
 from expectations.suites import validate
@@ -60,15 +59,13 @@ def run(
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
     made_at = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    findings = validate(frames, RULES, building / "suites")
-    make_offline(building / "suites", stylesheet("suites.css"), ways_back)
     definitions = _definitions(manifest)
-    findings = [_located(finding, building, definitions) for finding in findings]
+    findings = [_defined(finding, definitions) for finding in validate(frames, RULES)]
     result = QualityResult(tuple(findings), site / "index.html", extent)
     page = front_page(result, made_at=made_at, charts=_charts(frames, findings), files=ledger)
     (building / "index.html").write_text(page, encoding="utf-8")
     titles = {frame.name: frame.title for frame in frames}
-    (building / "suites" / "index.html").write_text(suites_page(findings, titles), encoding="utf-8")
+    (building / "suites.html").write_text(suites_page(findings, titles), encoding="utf-8")
     (building / "page.css").write_text(stylesheet(), encoding="utf-8")
     (building / "quality.json").write_text(json.dumps(result.as_dict(), indent=1, default=str), encoding="utf-8")
     _swap(building, site)
@@ -110,12 +107,10 @@ def _definitions(manifest: str | Path | None) -> Mapping[str, str]:
     return found
 
 
-def _located(finding: Finding, building: Path, definitions: Mapping[str, str]) -> Finding:
-    """The finding with its detail page and the definition of the metric it is about."""
-    pages = sorted((building / "suites" / "validations" / finding.subject).rglob("*.html"))
+def _defined(finding: Finding, definitions: Mapping[str, str]) -> Finding:
+    """The finding with the definition of the metric it is about."""
     metric = next(rule.metric for rule in RULES if rule.name == finding.rule)
-    about = f"{metric}: {definitions[metric]}" if metric in definitions else ""
-    return replace(finding, page=pages[0].relative_to(building).as_posix() if pages else "", about=about)
+    return replace(finding, about=f"{metric}: {definitions[metric]}") if metric in definitions else finding
 
 
 def _charts(frames: list[Frame], findings: list[Finding]) -> list[Chart]:

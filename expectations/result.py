@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+MOST_EXAMPLES = 20
+"""Unexpected rows that a finding keeps."""
 MOST_SYSTEMS = 5
 """Of those named beside a finding in one line."""
 
@@ -28,7 +30,7 @@ class Finding:
 
     `severity` is `critical` (stops the build when not met) or `warning`; `subject` is the frame it was checked on;
     `checked` and `unexpected` count rows; `examples` are the first unexpected rows by label, with the value seen;
-    `page` is the detail page, relative to the site. `places` are systems and intervals, as labelled, of all unexpected
+    `places` are systems and intervals, as labelled, of all unexpected
     rows of a critical finding; none where a row has no such labels.
     """
 
@@ -42,8 +44,12 @@ class Finding:
     advice: str
     examples: tuple[dict[str, Any], ...] = ()
     about: str = ""
-    page: str = ""
     places: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def page(self) -> str:
+        """The address of its details, relative to the site."""
+        return f"suites.html#{self.rule}"
 
     @property
     def expected(self) -> str:
@@ -110,7 +116,7 @@ class QualityResult:
         """The result in JSON's terms."""
         findings = [
             {name: value for name, value in asdict(finding).items() if name != "places"}
-            | {"status": finding.status, "where": finding.where}
+            | {"page": finding.page, "status": finding.status, "where": finding.where}
             for finding in self.findings
         ]
         about = {"verdict": self.verdict, "checked": self.extent, "counts": self.counts, "report": self.report.name}

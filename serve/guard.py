@@ -28,18 +28,14 @@ OPEN_FOLDERS = ("/static/",)
 # What a browser may read with the cookie that it was given for its token.
 READ_BY_COOKIE = ("/quality",)
 
-PAGE_POLICY = (
+POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-# The report's own pages carry scripts and styles inline; they still may not reach any other host.
-REPORT_POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 
-# What every reply carries beside its policy and the number of its request.
+# What every reply carries beside the number of its request.
 SECURITY = [
+    (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -71,7 +67,7 @@ class Boundary:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = _decorated(message["headers"], scope["path"], request_id)
+                message["headers"] = _decorated(message["headers"], request_id)
             elif head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             await send(message)
@@ -164,12 +160,11 @@ def _cookie(headers: Headers) -> str:
     return found.value if found else ""
 
 
-def _decorated(headers: list[tuple[bytes, bytes]], path: str, request_id: str) -> list[tuple[bytes, bytes]]:
-    policy = REPORT_POLICY if path.startswith("/quality/") else PAGE_POLICY
-    own = [(b"x-request-id", request_id.encode()), (b"content-security-policy", policy.encode()), *SECURITY]
+def _decorated(headers: list[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
+    more = [(b"x-request-id", request_id.encode()), *SECURITY]
     if all(name != b"cache-control" for name, _ in headers):
-        own.append((b"cache-control", b"no-store"))
-    return [*headers, *own]
+        more.append((b"cache-control", b"no-store"))
+    return [*headers, *more]
 
 
 async def _whole_body(scope: Scope, receive: Receive) -> Receive:

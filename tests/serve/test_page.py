@@ -1,11 +1,14 @@
 """The planner's page in a real browser: its views, journeys through them, and nothing that keeps anyone out."""
 
+import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from expectations.pages import Chart, front_page, stylesheet, suites_page
+from expectations.result import Finding, QualityResult
 from model.capacity import bundle as bundles
 from model.capacity.conditions.fitting import fit
 from model.capacity.conditions.rows import Row
@@ -529,6 +532,41 @@ def test_a_token_is_asked_for_once_and_opens_the_quality_report_too(browser, rec
         one.page.get_by_role("link", name="Data quality").click()
         one.page.wait_for_url("**/quality/**")
         assert one.page.title() == "Data quality"
+        one.page.close()
+
+
+HOSTILE = "bad<svg onload=alert(4)><img src=x onerror=alert(5)><script>alert(6)</script>.smf"
+
+
+def test_no_name_of_a_file_runs_as_a_script_on_any_page(browser, recorded_home, tmp_path):
+    shutil.copytree(recorded_home, tmp_path, dirs_exist_ok=True)
+    examples = ({"status": "quarantined", "file": f"/landing/{HOSTILE}", "message": HOSTILE},)
+    finding = Finding("files_were_readable", HOSTILE, "ledger", "warning", False, 1, 1, HOSTILE, examples, HOSTILE)
+    result = QualityResult((finding,), tmp_path / "quality" / "index.html", HOSTILE)
+    files = [{"file": f"/landing/{HOSTILE}", "status": "quarantined", "message": HOSTILE}]
+    front = front_page(result, made_at="now", charts=[Chart(HOSTILE, HOSTILE, "")], files=files)
+    pages = {"index.html": front, "suites.html": suites_page([finding], {"ledger": HOSTILE}), "page.css": stylesheet()}
+    for name, text in pages.items():
+        (tmp_path / "quality" / name).write_text(text, encoding="utf-8")
+    (tmp_path / "quality" / "quality.json").write_text(json.dumps(result.as_dict()), encoding="utf-8")
+
+    def named(route):
+        found = route.fetch().json()
+        about = {"kind": "smf", "status": "quarantined", "bytes": 1, "records": 1, "decoded": 0, "quarantined": 1}
+        found["files"] = [{**about, "file": HOSTILE, "message": HOSTILE, "loaded_at": "2026-09-22T01:00:00"}]
+        route.fulfill(json=found)
+
+    with asking.service(Home(tmp_path)) as running:
+        one, ran = Seen(browser, running), []
+        one.page.on("dialog", lambda dialog: (ran.append(dialog.message), dialog.dismiss()))
+        one.page.on("console", lambda said: ran.append(said.text) if "Content Security Policy" in said.text else None)
+        one.page.route("**/v1/files", named)
+        for address in ("quality/index.html", "quality/suites.html#files_were_readable", "#/data", "#/overview"):
+            one.page.goto(f"{running}/{address}")
+            one.page.get_by_text(HOSTILE).first.wait_for()
+            assert one.page.locator("svg[onload], img[onerror], main script").count() == 0
+            assert not barriers(one.page)
+        assert not ran
         one.page.close()
 
 
