@@ -174,10 +174,7 @@ def asked(
             continue
         name = key.removeprefix(PREFIX)
         if name not in known:
-            such = "; ".join(f"{one.name} ({one.title})" for one in known.values())
-            refused = QuestionError(key, name, f"{key}: no such adjustment; there are {such}")
-            refused.allowed = list(known)
-            raise refused
+            raise QuestionError(key, key, f"{key}: no such adjustment", (f"{PREFIX}{one}" for one in known))
         one, share = known[name], share_of(key, value)
         if share is None:
             chosen.append(one if one.concerns(parts) else one.elsewhere())

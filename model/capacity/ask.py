@@ -118,7 +118,7 @@ def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> 
         whole = tuple(output for output in found.outputs if output.metric not in parts)
         return replace(found, outputs=whole + more, notes=(*found.notes, *notes), evidence=behind)
     except QuestionError as refused:
-        if needs_network(at) and "point" not in at:
+        if "point" not in at:
             raise
         try:
             return as_measured(_by_network, bundle, system, at)

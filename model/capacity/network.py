@@ -82,7 +82,8 @@ def described(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | No
 def describe(ready: System, load: Load, name: str, source: str) -> Described:
     """As :func:`described`, of a system and load that are understood already."""
     state = ready.evaluate(load.scenario)
-    if state.busy[0, 0] >= state.available[0, 0]:
+    # A load asked as 100 % busy may miss it by the rounding of its rate.
+    if state.busy[0, 0] >= state.available[0, 0] * (1.0 - 1e-9):
         raise QuestionError("at", load.at, "at: the engines are saturated at this load: it has no steady state")
     full = [name for name, used in state.limits.items() if used[0, 0] >= 1.0]
     if full:

@@ -8,27 +8,40 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from model.calibration.adjustments import read_adjustments
 from model.capacity import ask
+from model.capacity.adjustments import to_plain
 from model.capacity.conditions.fitting import fit
 from model.capacity.conditions.rows import Row
+from model.capacity.questions import PREFIXES
 from serve.batch import BatchAnswer
 from serve.questions import ABOUT_SYSTEMS
 from serve.schemas import ProblemDocument
 from tests.serve.conftest import Client, publish, rows
+from tests.serve.recorded import modelled
 
 numbers = st.one_of(st.floats(), st.integers(), st.floats(0, 1e4), st.integers(0, 64))
 scalars = st.one_of(numbers, st.text(max_size=8), st.booleans(), st.none(), st.sampled_from(["peak", "on", "off"]))
 values = st.one_of(scalars, scalars, st.lists(scalars, max_size=2), st.dictionaries(st.text(max_size=3), scalars))
-systems = st.one_of(st.just("shop"), st.just("shop"), st.text(max_size=12))
+STUDY = "ims10-msc-ctc"
+systems = st.one_of(
+    st.sampled_from(["shop", "PRDA", STUDY]), st.sampled_from(["shop", "PRDA", STUDY]), st.text(max_size=12)
+)
 known = st.sampled_from(
     ["etr_tps", "cpu_busy_pct", "growth_pct", "engines", "ziip_engines", "weight", "cap", "machine", "smt", "point"]
 )
-keys = st.one_of(
-    known, known, st.sampled_from(["when", "growth_pct.shop", "rate.shop", "limit.MXT"]), st.text(max_size=9)
-)
+NAMES = ("shop", "web", "HIGH", "MXT", "ziip_offload", "eas_fpt", "encryption", "buffer_kb")
+prefixed = st.builds("{}{}".format, st.sampled_from(PREFIXES), st.one_of(st.sampled_from(NAMES), st.text(max_size=9)))
+conditions = st.sampled_from(["when", "buffer_kb", "bandwidth_mode", "think_time", "users"])
+keys = st.one_of(known, known, prefixed, prefixed, conditions, st.text(max_size=9))
 KINDS = {body.kind: body for body in ABOUT_SYSTEMS}
 points = st.one_of(st.none(), st.dictionaries(keys, scalars, max_size=3), values)
 plain = st.dictionaries(st.sampled_from(["etr_tps", "engines"]), st.floats(1, 6000), max_size=1)
+few = st.dictionaries(keys, st.one_of(st.floats(0, 1), st.integers(0, 64), st.sampled_from(["on", "off"])), max_size=2)
+REQUIRED = {
+    "size": {"max_busy_pct": st.just(90)},
+    "sweep": {"key": keys, "from": st.just(0.0), "to": st.just(1.0), "steps": st.just(2)},
+}
 
 
 def bodies(kind: str) -> st.SearchStrategy:
@@ -38,12 +51,30 @@ def bodies(kind: str) -> st.SearchStrategy:
         alias = field.alias or name
         if name == "system":
             continue
-        fields[alias] = points if alias in ("at", "a", "b") else values
+        fields[alias] = points if alias in ("at", "a", "b") else keys if alias == "key" else values
     whole = st.fixed_dictionaries({"system": systems}, optional=fields)
     right = st.fixed_dictionaries(
-        {"system": st.just("shop")}, optional={"at": plain, "max_busy_pct": st.floats(1, 100)}
+        {"system": st.sampled_from(["shop", "PRDA", STUDY])}, optional={"at": plain, "max_busy_pct": st.floats(1, 100)}
     )
-    return st.one_of(whole, right, values)
+    one_key = st.fixed_dictionaries(
+        {"system": st.sampled_from(["shop", "PRDA", STUDY])} | REQUIRED.get(kind, {}),
+        optional=dict.fromkeys(("a", "b") if kind == "compare" else ("at",), few),
+    )
+    return st.one_of(whole, right, one_key, one_key, values)
+
+
+def with_adjustments(bundle: dict) -> dict:
+    """A system with a network and condition laws, one with laws alone, and an LPAR; adjustments for all of them."""
+    found = [
+        Row(STUDY, "send_s", {"buffer_kb": size, "bandwidth_mode": mode}, value * by, "s", "link")
+        for size, value in (("4", 12.0), ("8", 10.0), ("32", 9.0))
+        for mode, by in (("no", 2.0), ("yes", 1.0))
+    ]
+    found += [Row("shop", "csa_kb", {"users": users}, 70.0 * int(users), "KB", "storage") for users in ("1", "2", "4")]
+    published = to_plain(read_adjustments())
+    systems = {**bundle["systems"], "PRDA": modelled()}
+    systems = {name: {**entry, "adjustments": published} for name, entry in systems.items()}
+    return {**bundle, "systems": systems, "conditions": {**fit(found, {}), "adjustments": published}}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +82,7 @@ def client(tmp_path_factory, bundle) -> Client:
     from model.capacity import bundle as bundles
 
     home = tmp_path_factory.mktemp("generated")
-    bundles.write(bundle, home / "models" / "champion.json")
+    bundles.write(with_adjustments(bundle), home / "models" / "champion.json")
     publish(home, rows())
     return Client(home)
 
@@ -114,6 +145,19 @@ def test_answers_of_condition_laws_are_as_described():
         assert undocumented(KINDS[kind].answer.model_validate(answer)) == [], kind
     beyond = ask.predict(bundle, "shop", {"users": 8}).notes
     assert beyond and set(beyond) <= set(answers["sweep"]["notes"])
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "simulate"])
+@pytest.mark.parametrize("system", ["shop", STUDY])
+def test_an_adjustment_that_is_not_known_is_refused_with_those_that_are(client, kind, system):
+    body = {"system": system, "a" if kind == "compare" else "at": {"adjust.eas_fpt": 0.5}}
+    body |= {"key": "growth_pct", "from": 0, "to": 1, "steps": 2} if kind == "sweep" else {}
+    body |= {"max_busy_pct": 90} if kind == "size" else {}
+    refused = client.ask(f"/v1/{kind}", body)
+    assert refused.status_code == 422, refused.text
+    if refused.json()["field"] != "system":
+        assert refused.json()["nearest"] == "adjust.eas_ftp"
+        assert {"adjust.eas_ftp", "adjust.ziip_offload"} <= {*refused.json()["allowed"]}
 
 
 @pytest.mark.parametrize("path", ["/v1/batch", "/v1/forecast-msu", "/v1/simulate", "/v1/replay"])

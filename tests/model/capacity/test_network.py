@@ -133,6 +133,9 @@ def test_the_machine_of_an_lpar_is_in_its_network():
 def test_a_load_without_steady_state_has_no_network(bundle):
     with pytest.raises(QuestionError, match="saturated"):
         described(bundle, "PRDA", {"growth_pct": 400})
+    for system in bundle["systems"]:
+        with pytest.raises(QuestionError, match="saturated"):
+            described(bundle, system, {"cpu_busy_pct": 100.0})
     system = ranked()
     with pytest.raises(QuestionError, match="saturated"):
         describe(
