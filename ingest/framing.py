@@ -326,12 +326,6 @@ def _is_text(start: Bytes) -> bool:
 
 def _diagnosis(head: Bytes) -> str:
     found = f"no record descriptor at offset 0, which holds X'{head[:8].tobytes().hex().upper()}'"
-    if _has_date(head, SMF_DATE.offset - 4, SMF_DATE.highest):
-        return (
-            f"{found}: this is an SMF record whose descriptor words were removed in transfer, so that records cannot "
-            "be told apart; transfer the dump again in binary with record descriptors (FTP: type I, quote site rdw), "
-            "or copy it to an undefined-format data set first"
-        )
     if not head.any():
         return f"{found}: the file holds only zeros; transfer it again"
     if _is_text(head):

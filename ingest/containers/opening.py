@@ -1,4 +1,4 @@
-"""Open what dumps travel in: compressed files, archives, AMATERSE and TRANSMIT files, standard input.
+"""Open what dumps travel in: compressed files, archives, AMATERSE and TRANSMIT files, dumps without descriptors.
 
 Everything is unpacked into files of a scratch folder, in pieces, so that what follows can look at a file twice and
 memory does not depend on its size. What is inside may again be a container. How far data may expand is bounded: a bomb
@@ -22,9 +22,11 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from ingest.containers.bare import is_bare, restored
 from ingest.containers.terse import TerseError, is_terse, unterse
 from ingest.containers.transmit import TransmitError, TransmitRefused, is_transmitted, transmitted
 from ingest.files.names import shown
+from ingest.formats.evidence import weigh
 
 STANDARD_INPUT = "-"
 #: What AMATERSE and TRANSMIT files are called; the formats have no more than a plausible header to be known by.
@@ -77,7 +79,7 @@ _DAMAGED = (ContainerDamaged, TerseError, TransmitError, OSError, zlib.error, lz
 
 
 def form_of(head: bytes) -> str | None:
-    """The form of a container by its first bytes (gzip, zstd, bzip2, zip, terse, transmit), None for other files."""
+    """The form of a container by its first bytes: gzip, zstd, bzip2, zip, terse, transmit or bare; None otherwise."""
     for magic, form in _MAGIC.items():
         if head.startswith(magic):
             return form
@@ -85,13 +87,13 @@ def form_of(head: bytes) -> str | None:
         return "terse"
     if is_transmitted(head):
         return "transmit"
+    if is_bare(head):
+        return "bare"
     return None
 
 
 def _holds_records(head: bytes) -> bool:
     """Whether records of a dump speak louder than a header of AMATERSE, which as few bytes as a date can look like."""
-    from ingest.formats.evidence import weigh
-
     return max(weigh(head).values()) > 0
 
 
@@ -246,6 +248,7 @@ _PIECES: dict[str, Callable[[Path, int], Iterator[bytes]]] = {
     "zstd": _pieces_of(lambda path: pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")),
     "terse": _terse_pieces,
     "transmit": lambda path, _limit: transmitted(_mapped(path)),
+    "bare": lambda path, _limit: restored(_mapped(path)),
 }
 
 

@@ -10,9 +10,9 @@ from ingest.formats.tables import collector
 HEAD_BYTES = 1 << 16
 
 EXPECTED = (
-    "expected an SMF dump, IMS log or output of DCOLLECT transferred in binary with its record descriptors (RDWs), an "
-    "RMF report in XML (ddsml), JSON or as text, a CICS statistics listing, a table of a performance analyzer or load "
-    "driver (CSV, JSON Lines), or a *.runs.csv, *.groups.csv or *.dictionary.csv file"
+    "expected an SMF dump transferred in binary, an IMS log or output of DCOLLECT with its record descriptors (RDWs), "
+    "an RMF report in XML (ddsml), JSON or as text, a CICS statistics listing, a table of a performance analyzer or "
+    "load driver (CSV, JSON Lines), or a *.runs.csv, *.groups.csv or *.dictionary.csv file"
 )
 
 _XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))

@@ -100,7 +100,13 @@ def containers() -> list[bytes]:
     inner = gzip.compress(dump, mtime=0)
     bombs = [gzip.compress(zeros, mtime=0), bz2.compress(zeros), pa.compress(zeros, "zstd", asbytes=True)]
     twice = [gzip.compress(bz2.compress(zeros), mtime=0), gzip.compress(gzip.compress(inner, mtime=0), mtime=0)]
-    return [inner, bz2.compress(dump), zstd, _zip(dump, inner), _zip(*bombs), *bombs, *twice]
+    return [inner, bz2.compress(dump), zstd, _bare(), _zip(dump, inner), _zip(*bombs), *bombs, *twice]
+
+
+def _bare() -> bytes:
+    """Three SMF records without descriptors."""
+    head = bytes.fromhex("5EC80041EB00" + "0126325F") + "SYSA".encode("cp037")
+    return b"".join(head + bytes([number]) * 40 for number in range(3))
 
 
 def _zip(*members: bytes) -> bytes:

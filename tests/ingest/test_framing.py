@@ -222,7 +222,6 @@ def test_how_a_dump_is_read_makes_no_difference_to_its_records(
         (bytes(1000), "only zeros"),
         (b"JOB00012 IEF403I started\n" * 50, "text"),
         (bytes(range(255, 0, -1)) * 10, "not an SMF dump or an IMS log, its beginning is missing"),
-        (record(300)[4:] + record(500)[4:], "quote site rdw"),
     ],
 )
 def test_input_without_records_is_refused_with_a_remedy(tmp_path: Path, data: bytes, words: str) -> None:

@@ -14,8 +14,8 @@ _INTRODUCTION = """
 Log data sets, transferred in binary with record descriptors or copied as blocks, are known by content: descriptors
 lead through the file, and records end with a store clock and a rising sequence number. Every record becomes a row of
 `raw.ims_log_record`. Records with a layout become typed rows as well; further layouts come from an installation's own
-macro assembly, see [layouts of log records](ims-log-layouts.md). Records without layout or event are counted as skipped, by
-code. Times are UTC. Every table starts with `file_id`.
+macro assembly, see [layouts of log records](ims-log-layouts.md). Records without layout or event are
+counted as skipped, by code. Times are UTC. Every table starts with `file_id`.
 """
 
 
