@@ -133,6 +133,19 @@ def test_the_msu_of_a_real_partition_data_report_are_in_the_marts(real_marts: Qu
     assert row["hours"] == pytest.approx(4, abs=0.01)
 
 
+def test_the_formula_of_msu_gives_every_figure_that_a_real_report_prints(real_marts: Query) -> None:
+    """MSU Actual is effective dispatch time at the software rating, for every partition of every interval."""
+    rows = real_marts(
+        "select p.msu_actual as printed, p.effective_dispatch_us / 1e6 * m.software_service_units_per_s "
+        "* 3600 / 1e6 / r.interval_s as computed from intermediate.int_report r "
+        "join staging.stg_rmf_partition p using (file_id, record_seq) "
+        "join intermediate.int_machine m using (interval_key) "
+        "where r.smf_sid = 'RPRT' and r.report = 'CPU' and p.engine_type = 'CP' and p.msu_actual is not null"
+    )
+    assert len(rows) > 1_000
+    assert [row for row in rows if abs(row["computed"] - row["printed"]) > 0.51] == []
+
+
 def test_service_of_a_class_of_a_report_counts_once_beside_the_goals_of_its_periods(real_marts: Query) -> None:
     rows = real_marts(
         "select class_name, sum(s.cp_s) as periods_s, any_value(c.cp_s) as class_s from marts.fct_service_class s "
@@ -145,7 +158,7 @@ def test_service_of_a_class_of_a_report_counts_once_beside_the_goals_of_its_peri
 
 def test_msu_of_classes_and_lpars_take_one_rating(marts: Query) -> None:
     rows = marts(
-        "select m.msu, u.lpar_busy_pct / 100 * u.online_s as busy_s, s.cp_s, s.cp_msu from marts.fct_msu m "
+        "select m.msu, u.busy_s, u.lpar_busy_pct / 100 * u.online_s as dispatch_s, s.cp_s, s.cp_msu from marts.fct_msu m "
         "join marts.fct_interval_utilization u on u.interval_key = m.interval_key and u.engine_type = 'CP' "
         "join marts.fct_service_class s on s.interval_key = m.interval_key and s.class_kind = 'service_class' "
         "where m.scope = 'lpar' and m.name = 'SHRD'"
@@ -154,3 +167,4 @@ def test_msu_of_classes_and_lpars_take_one_rating(marts: Query) -> None:
     for row in rows:
         assert row["cp_msu"] / row["cp_s"] == pytest.approx(row["msu"] / row["busy_s"])
         assert row["msu"] == pytest.approx(row["busy_s"] * 800 * 3600e-6 / 900)
+        assert row["dispatch_s"] > row["busy_s"]

@@ -6,7 +6,7 @@ with recorded as (
     nullif(trim(c.cpc_serial), '') as cpc_serial,
     nullif(c.four_hour_average_msu, 0) as recorded_four_hour_msu,
     m.image_capacity_msu as capacity_msu,
-    {{ metric('msu', {'cp_s': 'e.lpar_busy_s', 'seconds': 'n.interval_s',
+    {{ metric('msu', {'cp_s': 'e.busy_s', 'seconds': 'n.interval_s',
       'service_units_per_s': 'm.software_service_units_per_s'}) }} as msu
   from {{ ref('int_record') }} r
   join {{ ref('int_interval') }} n using (interval_key)
