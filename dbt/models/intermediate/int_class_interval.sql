@@ -11,6 +11,8 @@ select
       'ziip_on_cp_s', 'transaction_cp_s', 'mobile_cp_s'] -%}
   sum({{ column }})::double as {{ column }},
   {% endfor -%}
+  -- zIIPs may be faster than CPs of a sub-capacity model: only time at one speed can be added to or held against other time.
+  sum(ziip_s * ziip_normalisation_factor)::double as ziip_at_cp_speed_s,
   nullif(sum(execution_us), 0)::double as execution_us
 from {{ ref('int_class_period') }}
 group by interval_key, class_kind, class_name

@@ -1,5 +1,7 @@
 -- One row per engine (core) and interval of 70.1: what the operating system and PR/SM each saw of it.
--- Under SMT a core holds several threads: wait and parked time are per thread, online and dispatch time per core.
+-- Under SMT a core holds several threads: wait and parked time are recorded per thread, online and dispatch time per core.
+-- An engine that is dedicated, or that keeps its physical engine while it waits (wait completion), is dispatched all the time:
+-- it is busy when it does not wait.
 with records as (
   select * from {{ ref('int_record') }} where record_type = '70.1'
 ),
@@ -29,6 +31,7 @@ engine as (
   select
     core.*,
     coalesce(l.is_dedicated, true) as is_dedicated,
+    coalesce(l.is_dedicated or coalesce(l.is_wait_completion, false), true) as is_dispatched_waiting,
     coalesce(l.online_s, core.interval_s) as online_s,
     l.dispatch_s,
     l.effective_dispatch_s
@@ -46,16 +49,16 @@ select
   threads,
   online_s,
   wait_us / 1e6 as wait_s,
-  parked_us / 1e6 as parked_s,
+  parked_us / threads / 1e6 as parked_s,
   greatest(threads * online_s - parked_us / 1e6, 0) as mvs_available_s,
   greatest(threads * online_s - (wait_us + parked_us) / 1e6, 0) as mvs_busy_s,
   case
-    when not is_dedicated then effective_dispatch_s
+    when not is_dispatched_waiting then effective_dispatch_s
     when threads > 1 then coalesce(core_busy_s, greatest(online_s - wait_us / threads / 1e6, 0))
     else greatest(online_s - (wait_us + parked_us) / 1e6, 0)
   end as busy_s,
   case
-    when not is_dedicated then dispatch_s
+    when not is_dispatched_waiting then dispatch_s
     when threads > 1 then coalesce(core_busy_s, greatest(online_s - wait_us / threads / 1e6, 0))
     else greatest(online_s - (wait_us + parked_us) / 1e6, 0)
   end as lpar_busy_s
