@@ -125,6 +125,7 @@ UNITS: dict[str, Unit] = {
         Unit("1024 us", 1_024, "_us", "µs"),
         Unit("128 us", 128, "_us", "µs"),
         Unit("0.5 us", 0.5, "_us", "µs"),
+        Unit("1/2^44 us", 2**-44, "_us", "µs"),
         Unit("ms", 1, "_ms", "ms"),
         Unit("s", 1, "_s", "s"),
         Unit("1/10 s", 1 / 10, "_s", "s"),

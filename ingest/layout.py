@@ -38,7 +38,7 @@ class Field:
     """One field of a section: where it stands, how it is read, what it means.
 
     count: how many values follow one another there, which make a list; stride: in a repeated section, the bytes from
-    one entry's value to the next one's.
+    one entry's value to the next one's; none: numbers that stand for no value, such as where a minimum begins.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Field:
     count: int = 1
     when: "Condition | None" = None
     stride: int = 0
+    none: tuple[int, ...] = ()
     column: str = field(init=False)
     end: int = field(init=False)
     arrow: pa.DataType = field(init=False)

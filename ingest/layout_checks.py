@@ -22,6 +22,7 @@ _SECTION = {
     "struct": str,
     "fields": list,
     "bits": list,
+    "none": list,
     "length": int,
     "triplet": int,
     "triplet_widths": list,
@@ -34,7 +35,7 @@ _SECTION = {
     "selected_by": str,
 }
 _HANDLED = {**_SECTION, "catalogue": str, **dict.fromkeys(("start", "size", "rows", "until", "flag"), str)}
-_PART = {"fields": list, "bits": list}
+_PART = {"fields": list, "bits": list, "none": list}
 _INCLUDING = {**_PART, "include": str, "prefix": str, "confidence": str}
 _TOP = {"record": dict, "section": list, "handled": list}
 _FIELD = (
@@ -51,6 +52,7 @@ _FIELD = (
 )
 _BIT = ("flag field", "bits", "bit name", "friendly name", "meaning")
 _BITS = re.compile(r"\d{1,2}(-\d{1,2})?\Z")
+_HEX = re.compile(r"[0-9A-F]{2,16}\Z")
 _WORDS: Mapping[type, str] = {str: "text in quotes", int: "a whole number", list: "a list", dict: "a table"}
 
 
@@ -102,6 +104,8 @@ def _lines(where: str, entry: Mapping[str, Any]) -> None:
         _field(where, line)
     for line in entry.get("bits", ()):
         _bit(where, line)
+    for line in entry.get("none", ()):
+        _none(where, line)
 
 
 def _entries(where: str, entry: Mapping[str, Any], known: Mapping[str, type], needed: Sequence[str]) -> None:
@@ -140,6 +144,16 @@ def _bit(where: str, line: Any) -> None:
         raise ValueError(f"{where}: a line of bits has five texts in quotes ({', '.join(_BIT)}), not {line!r}")
     if not _BITS.match(line[1]):
         raise ValueError(f"{where}, bit {line[2]}: bits are written as '0' or '6-7', not {line[1]!r}")
+
+
+def _none(where: str, line: Any) -> None:
+    if not isinstance(line, list) or len(line) < 2 or not all(_is(item, str) for item in line):
+        raise ValueError(f"{where}: a line of none has a field name and values in quotes, not {line!r}")
+    for value in line[1:]:
+        if not _HEX.match(value):
+            raise ValueError(
+                f"{where}, field {line[0]}: none has {value!r}; write hexadecimal digits, such as '7FFFFFFF'"
+            )
 
 
 def _is(value: Any, kind: type) -> bool:

@@ -103,6 +103,7 @@ def _section(entry: dict[str, Any], layout: str) -> Section:
     fields = tuple(_field(line, name) for line in entry["fields"])
     if not fields:
         raise ValueError(f"section {name}: has no fields; describe one at least")
+    fields = _with_none(fields, entry.get("none", ()), name)
     triplet = None
     if "triplet" in entry:
         offset_width, length_width, count_width = entry.get("triplet_widths", (4, 2, 2))
@@ -230,6 +231,23 @@ def _field(line: list[Any], section: str) -> Field:
     if match[3] and stride < length:
         raise ValueError(f"{where}: repeated every {stride} bytes, although it has {length}")
     return Field(_identifier(name), ibm, offset, length, kind, unit, meaning, since, confidence, count, when, stride)
+
+
+def _with_none(fields: tuple[Field, ...], lines: list[list[str]], section: str) -> tuple[Field, ...]:
+    """The fields, with the numbers that stand for no value."""
+    none: dict[str, tuple[int, ...]] = {}
+    for ibm, *digits in lines:
+        item = next((item for item in fields if item.ibm == ibm), None)
+        if item is None or item.form.name not in ("uint", "int"):
+            raise ValueError(
+                f"section {section}, field {ibm}: none names no field of the section of format uint or int"
+            )
+        values = [int(text, 16) for text in digits]
+        if max(values) >> 8 * item.length:
+            raise ValueError(f"section {section}, field {ibm}: none has a value of more than {item.length} bytes")
+        sign = 1 << 8 * item.length - 1 if item.form.name == "int" else 0
+        none[ibm] = tuple((value ^ sign) - sign for value in values)
+    return tuple(replace(item, none=none[item.ibm]) if item.ibm in none else item for item in fields)
 
 
 def _condition(text: str, where: str) -> Condition:

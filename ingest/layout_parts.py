@@ -35,6 +35,7 @@ def expanded(entry: Mapping[str, Any], folder: Path, within: tuple[Path, ...] = 
     bits = [[prefix + owner, place, prefix + ibm, *rest] for owner, place, ibm, *rest in part["bits"]]
     entry["fields"] = [*fields, *entry.get("fields", ())]
     entry["bits"] = [*bits, *entry.get("bits", ())]
+    entry["none"] = [*([prefix + owner, *values] for owner, *values in part["none"]), *entry.get("none", ())]
     return entry
 
 
@@ -58,4 +59,4 @@ def _read(path: Path, modified_ns: int, within: tuple[Path, ...]) -> dict[str, S
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"include: {path} is not a TOML file: {error}; correct what stands there") from error
     check_part(f"include: {path}", part)
-    return {"fields": part.get("fields", []), "bits": part.get("bits", [])}
+    return {name: part.get(name, []) for name in ("fields", "bits", "none")}

@@ -123,7 +123,9 @@ def _row(item: Field) -> str:
         length,
         form,
         item.unit,
-        item.meaning + (f" Only where {_condition(item)}." if item.when else ""),
+        item.meaning
+        + (f" Only where {_condition(item)}." if item.when else "")
+        + (f" {staging.none_of(item)}: none." if item.none else ""),
         item.since,
         trust,
     ]

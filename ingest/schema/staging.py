@@ -90,10 +90,18 @@ def describe(item: Field) -> str:
     if item.when:
         values = ", ".join(str(value) for value in sorted(item.when.values))
         text += f" Only where {item.when.selector} is {'not ' if item.when.negated else ''}{values}."
+    if item.none:
+        text += f" NULL where {none_of(item)} is recorded, which means none."
     if item.confidence in DOUBTFUL:
         how = "inferred" if item.confidence == "inferred" else "from memory"
         text += f" Its place in the record is {how}: do not build on it."
     return text
+
+
+def none_of(item: Field) -> str:
+    """The numbers of a field that stand for no value, as they are recorded."""
+    width = 2 * item.length
+    return " or ".join(f"X'{value % (1 << 8 * item.length):0{width}X}'" for value in item.none)
 
 
 def _alias(layout: Layout, section: Section) -> str:
@@ -180,6 +188,8 @@ def _field(item: Field, own: str, bits: tuple[Bit, ...]) -> StagingColumn:
         expression, kind = f"list_transform({column}, lambda x: {expression})", f"{kind}[]"
     else:
         expression, kind = _EXPRESSIONS[item.form.name](item, column)
+    if item.none:
+        expression = f"case when {column} not in ({', '.join(map(str, item.none))}) then {expression} end"
     text = describe(item)
     if bits:
         text += " Bits: " + " ".join(f"{_range(bit)} {bit.ibm}: {bit.meaning}" for bit in bits)

@@ -1,12 +1,13 @@
 """Real MQ records decode completely, and agree with a reader that shares nothing with the codec."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+import duckdb
 import pyarrow as pa
 import pytest
 
-from ingest import registry
+from ingest import registry, warehouse
 from ingest.batch import Batch
 from ingest.formats.smf import decode_batches
 from tests.ingest import mq_by_hand
@@ -123,3 +124,31 @@ def test_older_records_agree_too(name: str) -> None:
     [batch] = decode_batches(dump, REGISTRY)
     assert not batch.quarantined
     assert agree(mq_by_hand.rows(dump), batch.tables).total() > 5
+
+
+@pytest.fixture(scope="module")
+def staging(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Staging views over the real dumps."""
+    path = tmp_path_factory.mktemp("mq") / "etalon.duckdb"
+    dumps = [shared("real/mq") / name for name in ("SMF_MQ1000.dat", "TEST116.dat")]
+    reports = warehouse.load(dumps, path, REGISTRY)
+    assert not [report.message for report in reports if report.exit_code]
+    tables = {section.table for _, section in REGISTRY.tables() if section.table.startswith("smf11")}
+    warehouse.make_views(path, REGISTRY, tables)
+    with duckdb.connect(str(path), read_only=True) as connection:
+        yield connection
+
+
+def test_the_longest_wait_for_a_latch_lies_within_the_waits_of_its_class(staging: duckdb.DuckDBPyConnection) -> None:
+    longest = staging.execute("select max(longest_latch_wait_us) from staging.stg_smf116_1_thread_accounting")
+    assert longest.fetchone() == (pytest.approx(1556.9, abs=0.05),)
+
+
+def test_a_minimum_of_nothing_is_no_value(staging: duckdb.DuckDBPyConnection) -> None:
+    """The queue manager starts minima at X'0FFFFFFF', and the stealable buffers at X'7FFFFFFF'."""
+    lowest = "select max(get_min_bytes), max(put_min_bytes), count(put_min_bytes) from staging.stg_smf116_1_queue"
+    assert staging.execute(lowest).fetchone() == (None, 713, 2)
+    recorded = "select count(*) from raw.smf116_1_queue where getminms = 268435455 and validget = 0"
+    assert staging.execute(recorded).fetchone() == (17,)
+    pools = "select max(lowest_stealable_buffers) < 100000 from staging.stg_smf115_215_buffer_pool"
+    assert staging.execute(pools).fetchone() == (True,)

@@ -158,7 +158,8 @@ def test_service_of_a_class_of_a_report_counts_once_beside_the_goals_of_its_peri
 
 def test_msu_of_classes_and_lpars_take_one_rating(marts: Query) -> None:
     rows = marts(
-        "select m.msu, u.busy_s, u.lpar_busy_pct / 100 * u.online_s as dispatch_s, s.cp_s, s.cp_msu from marts.fct_msu m "
+        "select m.msu, u.busy_s, u.lpar_busy_pct / 100 * u.online_s as dispatch_s, s.cp_s, s.cp_msu "
+        "from marts.fct_msu m "
         "join marts.fct_interval_utilization u on u.interval_key = m.interval_key and u.engine_type = 'CP' "
         "join marts.fct_service_class s on s.interval_key = m.interval_key and s.class_kind = 'service_class' "
         "where m.scope = 'lpar' and m.name = 'SHRD'"
