@@ -50,6 +50,14 @@
       else ({{ beyond }} + {{ count }} - {{ wanted }}) / {{ count }} end end), 'min'))
 {%- endmacro %}
 
+{#- The limit, in percent of the goal, of the bucket in which the transactions that a percentile goal is about have ended:
+    that is how WLM and RMF judge such goals. The last bucket is open and stands for 550 %. -#}
+{% macro bucket_limit(counts, limits, percent) -%}
+  (list_aggregate(list_transform(generate_series(1, len({{ limits }})), lambda i: case
+    when 100 * list_sum(list_slice({{ counts }}, 1, i)) >= {{ percent }} * nullif(list_sum({{ counts }}), 0)
+    then case when i < len({{ limits }}) then {{ limits }}[i] else 550 end end), 'min'))
+{%- endmacro %}
+
 {#- Whether a business transaction began with a CICS task: region and task number of its origin are its own, or there is
     no origin data (before CICS 4.1, or a task of the system). -#}
 {% macro is_origin() -%}

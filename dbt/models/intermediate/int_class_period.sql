@@ -32,6 +32,7 @@ with recorded as (
     case when goal_kind = 'percentile response' then p.goal_percentile end as goal_percentile_pct,
     case when goal_kind = 'velocity' then p.goal_value end as goal_velocity_pct,
     100 * {{ ratio('p.using_samples', 'p.using_samples + p.delay_samples') }} as velocity_pct,
+    nullif(p.delay_samples, 0) as delay_samples,
     p.region_control_us / 1e6 as region_control_s,
     p.io_interrupt_us / 1e6 as io_interrupt_s,
     p.hiperspace_us / 1e6 as hiperspace_s,

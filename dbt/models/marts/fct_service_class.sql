@@ -40,7 +40,7 @@ percentile as (
 
 reached as (
   select p.*, q.p50_ms, q.p90_ms, q.p95_ms,
-    {{ bucket_percentile('d.counts', 'd.limits', 'p.goal_percentile_pct') }} * d.midpoint_ms / 100 as reached_percentile_ms
+    {{ bucket_limit('d.counts', 'd.limits', 'p.goal_percentile_pct') }} * d.midpoint_ms / 100 as reached_percentile_ms
   from period p
   left join percentile q using (file_id, record_seq, section_seq)
   left join distribution d using (file_id, record_seq, section_seq)
@@ -78,7 +78,11 @@ select
   coalesce(performance_index, case goal_kind
     when 'average response' then {{ ratio(metric('response_ms', of_class), 'goal_ms') }}
     when 'percentile response' then {{ ratio('reached_percentile_ms', 'goal_ms') }}
-    when 'velocity' then {{ ratio('goal_velocity_pct', 'velocity_pct') }} end)::double as performance_index,
+    -- Work that no sample found using anything would have an infinite index. One sample of all is the least that records
+    -- can tell apart, 0.05 % the least that is not printed as 0.0 %.
+    when 'velocity' then {{ ratio('goal_velocity_pct', "case when velocity_pct > 0 then velocity_pct when velocity_pct = 0 "
+      ~ "then coalesce(100.0 / (delay_samples + 1), 0.05) end") }}
+    when 'discretionary' then 0.81 end)::double as performance_index,
   io_service_units::double as io_service_units,
   cpu_service_units::double as cpu_service_units,
   storage_service_units::double as storage_service_units,
