@@ -18,6 +18,7 @@ from ingest.batch import Quarantined
 from ingest.files.accounts import Accounts
 from ingest.formats.identify import HEAD_BYTES, Identity, identify
 from ingest.formats.readers import read
+from ingest.formats.smf.decode import UNDECODABLE
 from ingest.registry import Registry
 
 CPU_S = 20.0
@@ -90,4 +91,5 @@ def check_piece(piece: Quarantined, data: bytes) -> None:
     """A quarantined piece stands inside the input, has a reason and detail, and holds the input's own bytes."""
     assert 0 <= piece.offset <= piece.offset + piece.length <= len(data), piece
     assert piece.reason and piece.detail
+    assert piece.reason != UNDECODABLE, piece.detail
     assert len(piece.raw) <= piece.length

@@ -5,15 +5,18 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest import registry
 from ingest.batch import Batch
+from ingest.codec.tables import rows_table
 from ingest.formats.identify import Kind, identify
 from ingest.formats.ims.encode import encode_log
-from ingest.formats.smf import decode_batches, encode_dump
+from ingest.formats.smf import decode_batches, encode_dump, placing
+from ingest.formats.smf.following import FollowingDecoder
 from ingest.framing import FramingError, read_frames
 from tests.ingest.ims.logs import records as log_records
 from tests.ingest.tables import random_tables
@@ -218,3 +221,46 @@ def test_a_record_of_an_interval_without_a_date_is_quarantined(date: str, is_kep
     found = [(item.offset, item.reason, item.record_seq) for item in batch.quarantined]
     assert found == ([] if is_kept else [(second, "interval_date_not_valid", 1)])
     assert all(date in item.detail and "SMF72DAT" in item.detail for item in batch.quarantined)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_record_that_breaks_what_reads_it_is_quarantined_alone(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    dump = bytes(plain("smf30", 9))
+    whole = accounted(dump)[0].tables
+    section = next(name for name, table in whole.items() if {3, 5} < set(_records_of(table)))
+    bad = _records_of(whole[section])[1]
+
+    def broken(part, data, at, limits, record_seq, *others):
+        if part.table == section and bad in record_seq:
+            raise IndexError("a place outside an array")
+        return rows_table(part, data, at, limits, record_seq, *others)
+
+    monkeypatch.setattr(placing, "rows_table", broken)
+    (batch,) = accounted(dump, threads=threads)
+    (piece,) = batch.quarantined
+    assert (piece.record_seq, piece.reason) == (bad, "record_not_decodable")
+    assert "IndexError: a place outside an array" in piece.message
+    assert f"record_seq {bad}" in piece.message
+    assert batch.decoded == 8
+    for name, table in whole.items():
+        assert batch.tables[name].equals(table.filter(pc.not_equal(table["record_seq"], bad)))
+
+
+def test_a_record_that_breaks_a_handler_is_quarantined_alone() -> None:
+    dump = bytes(plain("smf80", 7))
+
+    class Broken(FollowingDecoder):
+        def decode(self, buffer, offset, length, record_seq):
+            if 4 in record_seq:
+                raise ZeroDivisionError("division by zero")
+            return super().decode(buffer, offset, length, record_seq)
+
+    (whole,) = accounted(dump)
+    (batch,) = accounted(dump, handlers={"smf80": Broken(LAYOUTS["smf80"])})
+    assert [(piece.record_seq, piece.reason) for piece in batch.quarantined] == [(4, "record_not_decodable")]
+    for name, table in whole.tables.items():
+        assert batch.tables[name].equals(table.filter(pc.not_equal(table["record_seq"], 4)))
+
+
+def _records_of(table: pa.Table) -> list[int]:
+    return sorted(set(table["record_seq"].to_pylist()))

@@ -8,6 +8,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from ingest.batch import Batch
 from ingest.codec.columns import are_dates
-from ingest.codec.handlers import Handler
+from ingest.codec.handlers import Handled, Handler, Problem
 from ingest.formats.smf.assigning import Assignment, set_aside
 from ingest.formats.smf.handlers import make as make_handler
 from ingest.formats.smf.measuring import measure
@@ -34,6 +35,9 @@ MAX_TABLE_BYTES = 256 << 20
 """Most bytes of tables made at once; records that would make more are decoded in several batches."""
 
 DEFAULT_BATCH_BYTES = 48 << 20
+
+UNDECODABLE = "record_not_decodable"
+"""Reason of a record that passed all checks and still breaks what reads it, by a defect of Etalon."""
 
 _SHORTEST_STRETCH = 8 << 20
 _BYTES_PER_COLUMN = 48 << 10
@@ -112,20 +116,39 @@ class _Decoder:
             parts = self._decode_layout(layout, frames, rows, sequence[rows], batch)
             first |= next(parts, {})
             further.extend(parts)
-        batch.tables |= self._made(first)
+        self._make(first, frames, sequence, batch)
         self.note_incomplete(batch)
         columns = sum(table.num_columns for table in batch.tables.values())
         self.stretch = max(_SHORTEST_STRETCH, columns * _BYTES_PER_COLUMN)
         yield batch
         for part in further:
-            yield Batch(tables=self._made(part))
+            rest = Batch()
+            self._make(part, frames, sequence, rest)
+            yield rest
 
-    def _made(self, makers: dict[str, Maker]) -> dict[str, pa.Table]:
-        """The tables that have rows."""
+    def _make(self, makers: dict[str, Maker], frames: Frames, sequence: Ints, batch: Batch) -> None:
+        """Put the tables that have rows into a batch; a record that one cannot be made of is set aside, and no more."""
         largest_first = sorted(makers, key=lambda name: makers[name].size, reverse=True)
-        tables = self._run(Maker.make, [makers[name] for name in largest_first])
-        made = dict(zip(largest_first, tables, strict=True))
-        return {name: made[name] for name in makers if made[name].num_rows}
+        results = self._run(Maker.make, [makers[name] for name in largest_first])
+        made, faults = dict[str, pa.Table](), dict[int, str]()
+        for name, (table, failed) in zip(largest_first, results, strict=True):
+            made[name] = table
+            faults |= failed
+        for record_seq, text in sorted(faults.items()):
+            place = record_seq - int(sequence[0])
+            if place < 0:
+                raise ValueError(f"record_seq {record_seq:,}, a part of which stands further back: {text}")
+            batch.quarantined.append(set_aside(frames, place, record_seq, UNDECODABLE, text))
+            batch.decoded -= 1
+            batch.decoded_bytes -= int(frames.lengths[place])
+        tables = batch.tables | {name: made[name] for name in makers}
+        if faults:
+            import pyarrow.compute as pc
+
+            bad = pa.array(faults, pa.uint32())
+            for name, table in tables.items():
+                tables[name] = table.filter(pc.invert(pc.is_in(table["record_seq"], value_set=bad)))
+        batch.tables = {name: table for name, table in tables.items() if table.num_rows}
 
     def note_incomplete(self, batch: Batch) -> None:
         """Put down with a batch the split records whose missing pieces are waited for no longer."""
@@ -208,9 +231,8 @@ class _Decoder:
             self._handlers[name] = make_handler(layout)
         chosen = np.flatnonzero(good)
         at = rows[chosen]
-        result = self._handlers[name].decode(
-            frames.buffer, frames.starts[at], frames.lengths[at], sequence[chosen].astype(np.uint32)
-        )
+        records = frames.starts[at], frames.lengths[at], sequence[chosen].astype(np.uint32)
+        result = _handled(self._handlers[name], frames.buffer, *records)
         if result.not_known:
             batch.notes[f"section_not_known:{layout.header.table}"] += result.not_known
         for problem in result.problems:
@@ -255,6 +277,26 @@ class _Decoder:
         for at, nest in enumerate(plan.nests, len(plan.sections) - len(plan.nests)):
             found.counts[found.counts[:, nest.parent] == 0, at] = 0
         return owners, first, pieces
+
+
+def _handled(handler: Handler, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints, sequence: Any) -> Handled:
+    """What a handler makes of records; one with which it breaks is a problem, and the others are decoded."""
+    try:
+        return handler.decode(data, starts, lengths, sequence)
+    except MemoryError:
+        raise
+    except Exception as error:
+        if len(starts) == 1:
+            text = f"it cannot be decoded ({type(error).__name__}: {error})"
+            return Handled(problems=[Problem(0, UNDECODABLE, text)])
+    half = len(starts) // 2
+    halves = slice(half), slice(half, None)
+    first, second = (_handled(handler, data, starts[part], lengths[part], sequence[part]) for part in halves)
+    tables = dict(first.tables)
+    for name, table in second.tables.items():
+        tables[name] = pa.concat_tables([tables[name], table]) if name in tables else table
+    later = [replace(problem, index=problem.index + half) for problem in second.problems]
+    return Handled(tables, [*first.problems, *later], first.not_known + second.not_known)
 
 
 def _parts(estimate: Ints) -> list[slice]:

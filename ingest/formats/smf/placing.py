@@ -1,7 +1,7 @@
 """Rows of sections that have been found and checked: where each stands, its keys, and the tables they make."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -40,17 +40,37 @@ class PlacedRows(NamedTuple):
         keys = (self.record_seq, self.section_seq, self.parent_seq if section.parent else None)
         return rows_table(section, data, self.at, self.limits, *keys, selectors)
 
+    def where(self, chosen: npt.NDArray[np.bool_]) -> "PlacedRows":
+        """Some of the rows."""
+        parents = self.parent_seq[chosen] if len(self.parent_seq) else self.parent_seq
+        return PlacedRows(
+            self.at[chosen], self.limits[chosen], self.record_seq[chosen], self.section_seq[chosen], parents
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """A table that is to be made: about how many bytes of the records it takes, and what makes it."""
+    """A table that is to be made: its section, about how many bytes of the records it takes, and what makes it."""
 
+    section: Section
     size: int
-    _make: Callable[[], pa.Table]
+    rows: PlacedRows
+    _table: Callable[[PlacedRows], pa.Table]
 
-    def make(self) -> pa.Table:
-        """The table."""
-        return self._make()
+    def make(self) -> tuple[pa.Table, dict[int, str]]:
+        """The table, and by record_seq, of which records no rows could be made, and why not."""
+        try:
+            return self._table(self.rows), {}
+        except MemoryError:
+            raise
+        except Exception as error:
+            records = np.unique(self.rows.record_seq)
+            if len(records) == 1:
+                text = f"{self.section.title}: no row can be made of it ({type(error).__name__}: {error})"
+                return self.section.schema.empty_table(), {int(records[0]): text}
+            lower = self.rows.record_seq < records[len(records) // 2]
+            parts = [replace(self, rows=self.rows.where(chosen)).make() for chosen in (lower, ~lower)]
+            return pa.concat_tables([table for table, _ in parts]), parts[0][1] | parts[1][1]
 
 
 def place_rows(
@@ -95,24 +115,32 @@ def tables_of(
     """
     layout = plan.layout
     header = PlacedRows(starts, found.heads, sequence.astype(np.uint32), np.zeros(len(starts), np.uint32))
-    made = {layout.header.table: Maker(len(starts) * layout.header.length, partial(header.table, layout.header, data))}
+
+    def maker(section: Section, rows: PlacedRows) -> Maker:
+        return Maker(section, len(rows.at) * section.length, rows, lambda part: part.table(section, data))
+
+    made = {layout.header.table: maker(layout.header, header)}
     placed: dict[int, PlacedRows] = {}
     for column, section in enumerate(plan.sections):
         if not found.counts[:, column].any():
             continue
         rows = placed[column] = place_rows(plan, column, data, starts, found, owners, first, placed)
-        size, make = len(rows.at) * section.length, partial(rows.table, section, data)
+        made[section.table] = whole = maker(section, rows)
         if section.selected_by:
             other = layout.section(section.selected_by[0])
-            make = partial(_selected, section, other, data, rows, placed.get(plan.sections.index(other)))
-        made[section.table] = Maker(size, make)
+            by = placed.get(plan.sections.index(other))
+            made[section.table] = replace(whole, _table=partial(_selected, section, other, data, by))
         for part in (part for part in layout.repeated if part.parent == section.name):
-            places = rows.at, rows.limits, rows.record_seq, rows.section_seq
-            made[part.table] = Maker(size, partial(entries_table, part, data, *places))
+            made[part.table] = replace(whole, section=part, _table=partial(_entries, part, data))
     return {section.table: made[section.table] for section in layout.sections if section.table in made}
 
 
-def _selected(section: Section, other: Section, data: Bytes, rows: PlacedRows, by: PlacedRows | None) -> pa.Table:
+def _entries(section: Section, data: Bytes, rows: PlacedRows) -> pa.Table:
+    """The table of a repeated section whose entries stand in these rows of its parent."""
+    return entries_table(section, data, rows.at, rows.limits, rows.record_seq, rows.section_seq)
+
+
+def _selected(section: Section, other: Section, data: Bytes, by: PlacedRows | None, rows: PlacedRows) -> pa.Table:
     """The table of a section whose conditions name fields of another one, by whose rows its own are selected.
 
     A field is 0 for rows whose number no row of the other section holds.
