@@ -27,7 +27,8 @@ _PROVEN = 24.0
 
 _SID = slice(10, 14)
 _NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@#$".encode("cp037"))
-_EARLIEST, _LATEST = 0x80, 0x99
+_EARLIEST = 0x80
+"""Year of the last century in which SMF records began, packed."""
 
 
 def is_bare(head: bytes) -> bool:
@@ -101,13 +102,12 @@ def _headers(window: Bytes) -> Ints:
 
 
 def _is_header(head: bytes) -> bool:
-    century, year = head[6:7], head[7:8]
-    recent = century == b"\1" or (century == b"\0" and year[0] >= _EARLIEST)
+    if len(head) < HEADER_BYTES:
+        return False
     sid = head[_SID].rstrip(b"\x40")
     return (
-        len(head) == HEADER_BYTES
-        and head[0] != 0
-        and recent
+        head[0] != 0
+        and (head[6] == 1 or (head[6] == 0 and head[7] >= _EARLIEST))
         and bits_of_header(head) >= _PROVEN
         and bool(sid)
         and _NAME.issuperset(sid)

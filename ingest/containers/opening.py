@@ -17,11 +17,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
+from ingest.containers import iebcopy
 from ingest.containers.bare import is_bare, restored
 from ingest.containers.terse import TerseError, is_terse, unterse
 from ingest.containers.transmit import TransmitError, TransmitRefused, is_transmitted, transmitted
@@ -75,11 +78,20 @@ class ContainerDamaged(Exception):
     """The container cannot be unpacked further; the message says why and what to do."""
 
 
-_DAMAGED = (ContainerDamaged, TerseError, TransmitError, OSError, zlib.error, lzma.LZMAError, *_ZIP_DAMAGED)
+_DAMAGED = (
+    ContainerDamaged,
+    TerseError,
+    TransmitError,
+    iebcopy.UnloadError,
+    OSError,
+    zlib.error,
+    lzma.LZMAError,
+    *_ZIP_DAMAGED,
+)
 
 
 def form_of(head: bytes) -> str | None:
-    """The form of a container by its first bytes: gzip, zstd, bzip2, zip, terse, transmit or bare; None otherwise."""
+    """The form of a container by its first bytes: gzip, zstd, bzip2, zip, terse, transmit, iebcopy or bare, or None."""
     for magic, form in _MAGIC.items():
         if head.startswith(magic):
             return form
@@ -87,6 +99,8 @@ def form_of(head: bytes) -> str | None:
         return "terse"
     if is_transmitted(head):
         return "transmit"
+    if iebcopy.is_unloaded(head):
+        return "iebcopy"
     if is_bare(head):
         return "bare"
     return None
@@ -108,8 +122,8 @@ def unpack(path: Path, name: str, form: str, scratch: Path) -> Iterator[Member]:
 
 
 def _unpack(path: Path, name: str, form: str, scratch: Path, budget: _Budget, depth: int) -> Iterator[Member]:
-    if form == "zip":
-        yield from _members_of_zip(path, name, scratch, budget, depth)
+    if form in _SEVERAL:
+        yield from _SEVERAL[form](path, name, scratch, budget, depth)
         return
     target = _fresh(scratch)
     limit = budget.limit(scratch)
@@ -269,6 +283,29 @@ def _members_of_zip(path: Path, name: str, scratch: Path, budget: _Budget, depth
             damage = _write(target, _entry_pieces(archive, entry), budget.limit(scratch))
             budget.left -= target.stat().st_size
             yield from _inner(Member(f"{name}!{shown(entry.filename)}", target, "zip", damage), scratch, budget, depth)
+
+
+def _members_of_unloaded(path: Path, name: str, scratch: Path, budget: _Budget, depth: int) -> Iterator[Member]:
+    blocks = groupby(iebcopy.members(path), itemgetter(0))
+    while True:
+        try:
+            member, pieces = next(blocks)
+        except StopIteration:
+            return
+        except iebcopy.UnloadError as error:
+            empty = _fresh(scratch)
+            empty.touch()
+            yield Member(name, empty, "iebcopy", f"the unloaded data set is damaged ({error}); transfer the file again")
+            empty.unlink(missing_ok=True)
+            return
+        target = _fresh(scratch)
+        damage = _write(target, (data for _, data in pieces), budget.limit(scratch))
+        budget.left -= target.stat().st_size
+        yield from _inner(Member(f"{name}!{shown(member)}", target, "iebcopy", damage), scratch, budget, depth)
+
+
+_SEVERAL = {"zip": _members_of_zip, "iebcopy": _members_of_unloaded}
+"""Forms of several files each."""
 
 
 def _entry_pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:

@@ -42,7 +42,8 @@ def transmitted(data: memoryview | bytes) -> Iterator[bytes]:
 
     Records of fixed length follow one another; those of variable length get their descriptor words back, unless they
     bring them along. A message sent with the data set is left out. Raises TransmitError when the data end early or
-    contradict themselves, TransmitRefused when they are encrypted or hold a partitioned data set.
+    contradict themselves, TransmitRefused when they are encrypted. Of a partitioned data set the records are those of
+    `ingest.containers.iebcopy`.
     """
     files: list[_File] = []
     started = -1
@@ -128,8 +129,6 @@ def _describe(record: bytes, files: list[_File]) -> None:
 
 
 def _refuse(utility: str) -> None:
-    if utility == "IEBCOPY":
-        raise TransmitRefused("a partitioned data set was transmitted: transmit the sequential data set of the records")
     if utility == "AMSCIPHR":
         raise TransmitRefused("the data set was encrypted: transmit it without ENCIPHER")
 

@@ -109,6 +109,14 @@ SIGNATURES = {
 """Kinds of binary records by name. Where the evidence of two is equal, the first wins."""
 
 
+def bodies(head: bytes) -> Iterator[bytes]:
+    """What stands in the first records, without descriptors, for each framing in which descriptors lead to several."""
+    data = np.frombuffer(head, np.uint8)
+    for framing in FRAMINGS:
+        if len(found := spans(data, framing)) > 1:
+            yield b"".join(head[span.start + 4 : span.start + span.length] for span in found)
+
+
 def weigh(head: bytes) -> dict[str, float]:
     """Evidence of the start of a file for every kind of binary records, in bits."""
     return {kind: signature.bits(head) for kind, signature in SIGNATURES.items()}

@@ -73,7 +73,7 @@ def identify(name: str, head: bytes) -> Identity:
     Anything binary that is not known to be something else is taken for an SMF dump; whether it is one is found out by
     its framing, which must tile the file exactly.
     """
-    from ingest.formats.printed.lines import text_form
+    from ingest.formats.printed.lines import is_ebcdic, text_form
 
     if name.endswith(".runs.csv"):
         return Identity(Kind.RUNS)
@@ -120,11 +120,15 @@ def identify(name: str, head: bytes) -> Identity:
         if printed := _printed(head):
             return Identity(printed)
         return Identity(Kind.UNRECOGNISED, "ebcdic", "text in EBCDIC that is no report known")
-    from ingest.formats.evidence import weigh
+    from ingest.formats.evidence import bodies, weigh
 
     evidence = weigh(head)
     strongest = max(evidence, key=lambda kind: evidence[kind])
-    return Identity(Kind(strongest) if evidence[strongest] > 0 else Kind.SMF)
+    if evidence[strongest] > 0:
+        return Identity(Kind(strongest))
+    if any(map(is_ebcdic, (head, *bodies(head)))):
+        return Identity(Kind.UNRECOGNISED, "ebcdic", "text in EBCDIC, such as JCL or source, that is no report known")
+    return Identity(Kind.SMF)
 
 
 def _printed(head: bytes) -> Kind | None:

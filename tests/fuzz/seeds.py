@@ -22,6 +22,7 @@ from ingest.formats.smf import encode_dump
 from ingest.formats.tables.tabular import sources
 from tests.fuzz.checks import layouts
 from tests.ingest.dcollect.test_dcollect import written
+from tests.ingest.iebcopy_writer import unload
 from tests.ingest.ims.logs import random_codes, records
 from tests.ingest.reports.made import random_report
 from tests.ingest.rmf.monitor3 import CPC, DELAY, reply_json
@@ -100,7 +101,9 @@ def containers() -> list[bytes]:
     inner = gzip.compress(dump, mtime=0)
     bombs = [gzip.compress(zeros, mtime=0), bz2.compress(zeros), pa.compress(zeros, "zstd", asbytes=True)]
     twice = [gzip.compress(bz2.compress(zeros), mtime=0), gzip.compress(gzip.compress(inner, mtime=0), mtime=0)]
-    return [inner, bz2.compress(dump), zstd, _bare(), _zip(dump, inner), _zip(*bombs), *bombs, *twice]
+    library = unload({"DUMP": [dump[:300], dump[300:]], "JCL": [b"\x61" * 80]})
+    unloaded = b"".join((len(record) + 4).to_bytes(2) + bytes(2) + record for record in library)
+    return [inner, bz2.compress(dump), zstd, _bare(), unloaded, _zip(dump, inner), _zip(*bombs), *bombs, *twice]
 
 
 def _bare() -> bytes:
@@ -129,7 +132,8 @@ def transmitted_files() -> list[bytes]:
     """TRANSMIT files of fixed and variable data, with a message, and of what is refused."""
     records = [b"\x1e\x46" + bytes(range(200)), b"", b"a" * 600]
     made = [transmit(records, variable=variable) for variable in (False, True)]
-    return [*made, transmit(records, variable=True, message=[b"note"]), transmit([], variable=True, utility="IEBCOPY")]
+    library = transmit(unload({"A": [b"abc"], "B": [b"d"]}), variable=True, utility="IEBCOPY")
+    return [*made, transmit(records, variable=True, message=[b"note"]), library]
 
 
 def dcollect_files() -> list[bytes]:

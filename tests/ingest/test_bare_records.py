@@ -99,6 +99,11 @@ def test_no_dump_with_descriptors_is_taken_for_one_without():
         assert not is_bare(data[: 1 << 16]) and not is_bare(data[4 : 1 << 16])
 
 
+@given(st.binary(max_size=40))
+def test_any_bytes_can_be_looked_at(data: bytes):
+    assert form_of(data) in (None, "gzip", "zip", "bzip2")
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 40))
 def test_no_byte_is_lost_of_damaged_records(junk: bytes, at: int):

@@ -61,10 +61,9 @@ def test_a_segment_out_of_order_is_an_error_with_its_offset() -> None:
         list(transmitted(bytes(packed)))
 
 
-@pytest.mark.parametrize(("utility", "words"), [("IEBCOPY", "partitioned"), ("AMSCIPHR", "ENCIPHER")])
-def test_what_is_not_unpacked_here_says_what_to_do(utility: str, words: str) -> None:
-    with pytest.raises(TransmitRefused, match=words):
-        list(transmitted(transmit([b"x"], variable=True, utility=utility)))
+def test_what_is_not_unpacked_here_says_what_to_do() -> None:
+    with pytest.raises(TransmitRefused, match="ENCIPHER"):
+        list(transmitted(transmit([b"x"], variable=True, utility="AMSCIPHR")))
 
 
 @given(st.binary(max_size=400))

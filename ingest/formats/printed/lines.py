@@ -24,6 +24,8 @@ _ASA = b" 01-+"
 _MACHINE = bytes([0x01, 0x03, 0x09, 0x0B, 0x11, 0x13, 0x19, 0x1B, 0x89, 0x8B])
 _SKIP_BEFORE, _SKIP_AFTER = 0x8B, 0x89
 _MOSTLY = 0.8
+_MOSTLY_WORDS = 0.6
+_WORDS = " ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".encode("cp037")
 _ALIKE = 0.05
 _HEAD_WORDS = (b"SYSTEM ID", b"SYSPLEX", b"DATE-TIME", b"Applid")
 _CHUNK = 1 << 18
@@ -65,6 +67,11 @@ def text_form(head: bytes) -> TextForm | None:
             return TextForm(encoding, b"\n", 0, "")
         return _fixed_form(head, encoding)
     return None
+
+
+def is_ebcdic(data: bytes) -> bool:
+    """True for text in EBCDIC, with or without line ends: printable bytes, most of them letters, digits and blanks."""
+    return _odd_in_ebcdic(data) == 0 and sum(map(data.count, _WORDS)) > _MOSTLY_WORDS * len(data)
 
 
 def read_lines(stream: BinaryIO, form: TextForm) -> Iterator[Line]:
@@ -122,10 +129,13 @@ def _decodes(head: bytes, encoding: str) -> bool:
                 continue
             return True
         return False
+    return _odd_in_ebcdic(head) == 0 and head.count(0x40) * 10 >= len(head)
+
+
+def _odd_in_ebcdic(data: bytes) -> int:
+    """How many bytes stand in no printed EBCDIC text, line ends and machine carriage control aside."""
     allowed = b"\x15\x25\x0d\x0c\x05" + _MACHINE
-    odd = sum(head.count(byte) for byte in set(head) if (byte < 0x40 and byte not in allowed) or byte == 0xFF)
-    blanks = head.count(0x40)
-    return odd == 0 and blanks * 10 >= len(head)
+    return sum(data.count(byte) for byte in set(data) if (byte < 0x40 and byte not in allowed) or byte == 0xFF)
 
 
 def _fixed_form(head: bytes, encoding: str) -> TextForm | None:

@@ -14,6 +14,7 @@ from ingest.containers import opening
 from ingest.containers.opening import form_of
 from ingest.containers.terse import is_terse
 from ingest.warehouse import ExitCode, load
+from tests.ingest.iebcopy_writer import unload
 from tests.ingest.terse_writer import terse
 from tests.ingest.transmit_writer import transmit
 from tests.ingest.warehouse.content import content_hash
@@ -128,11 +129,23 @@ def test_a_cut_amaterse_file_delivers_what_came_before_and_stops_no_other(tmp_pa
     assert following.decoded == 6
 
 
-def test_a_transmitted_library_is_refused_with_what_to_do_instead(tmp_path, ingest, dump):
-    (tmp_path / "d.xmi").write_bytes(transmit(records_of(dump), variable=True, utility="IEBCOPY"))
-    (report,) = ingest(tmp_path / "d.xmi")
-    assert report.exit_code == ExitCode.UNRECOGNISED
-    assert "transmit the sequential data set" in report.message
+@pytest.mark.parametrize(
+    "packed",
+    [lambda r: terse(r, spack=False, variable=True), lambda r: transmit(r, variable=True, utility="IEBCOPY")],
+    ids=["terse", "transmit"],
+)
+def test_of_a_library_the_members_that_are_dumps_are_loaded_and_the_others_named(tmp_path, ingest, dump, packed):
+    line = "//PAYROLL  JOB (ACCT),'NIGHT RUN',CLASS=A".encode("cp037")
+    text = 2 * (struct.pack(">HH", len(line) + 4, 0) + line)
+    library = {name: [struct.pack(">HH", len(data) + 4, 0) + data] for name, data in (("DUMP1", dump), ("JCL", text))}
+    (tmp_path / "library").write_bytes(packed(unload(library)))
+    reports = ingest(tmp_path / "library")
+    assert [(each.path.rpartition("!")[2], each.status, each.decoded) for each in reports] == [
+        ("JCL", "quarantined", 0),
+        ("DUMP1", "loaded", 6),
+    ]
+    assert "library!JCL: text in EBCDIC, such as JCL" in reports[0].message
+    assert {each.container for each in reports} == {"iebcopy"}
 
 
 @pytest.mark.parametrize(
