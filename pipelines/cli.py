@@ -1,12 +1,13 @@
 """The `etalon` command: parses, calls a step, says what came of it. `main` is the entry point."""
 
 import gc
+import json
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn, TextIO, cast
 
 import click
 import typer
@@ -93,9 +94,46 @@ def common(
             raise
 
 
+class _Watched:
+    """Standard output that knows whether anything was written to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.written = False
+
+    def write(self, text: str) -> int:
+        self.written = self.written or bool(text)
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and leave with its exit code; a fault is one message, with --debug also where it was."""
+    """Run the command line and leave with its exit code; a fault is one message, with --debug also where it was.
+
+    With `--json`, standard output is one JSON document at every exit code: the error, where a command printed none.
+    """
+    words = sys.argv[1:] if arguments is None else arguments
+    if "--json" not in words:
+        sys.exit(_run(arguments)[0])
+    plain, watched = sys.stdout, _Watched(sys.stdout)
+    sys.stdout = cast("TextIO", watched)
+    try:
+        code, message = _run(arguments)
+        if code and not watched.written and not isinstance(sys.stdout, click.utils.PacifyFlushWrapper):
+            error = {"code": code, "name": Exit(code).name.lower(), "message": message or Exit(code).meaning}
+            typer.echo(json.dumps({"error": error}, indent=2))
+    finally:
+        if sys.stdout is watched:
+            sys.stdout = plain
+    sys.exit(code)
+
+
+def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
+    """The exit code of a command, and the message of what went wrong, which is on standard error by then."""
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
+    message = ""
     take_jemalloc()
     # The lowest that OpenBLAS takes: its threads otherwise spin for some 30 ms each when NumPy is loaded.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
@@ -104,22 +142,25 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except click.exceptions.Abort:
         code = Exit.INTERRUPTED
     except KeyboardInterrupt:
-        code = _say("stopped", Exit.INTERRUPTED)
+        code, message = Exit.INTERRUPTED, "stopped"
+        _say(message)
     except SystemExit as left:
         # Typer wraps the streams and leaves with 1 when whoever read them has gone, as in `etalon decode … | head`.
         code = Exit.OK if isinstance(sys.stdout, click.utils.PacifyFlushWrapper) else left.code
     except click.ClickException as error:
-        _with_remedy(error).show()
-        code = Exit.USAGE
+        refused = _with_remedy(error)
+        code, message = Exit.USAGE, refused.format_message()
+        refused.show()
     except Exception as error:
         if debug:
             raise
-        code = _say(*explain(error))
+        message, code = explain(error)
+        _say(message)
     # At its end the interpreter looks for cycles among all that was loaded, for a seventh of a prediction's time.
     # DuckDB would report what is not looked through as leaks, also where a program that calls this loads it later.
     if arguments is None and "duckdb" not in sys.modules:
         gc.freeze()
-    sys.exit(int(code or 0))
+    return int(code or 0), message
 
 
 def _with_remedy(error: click.ClickException) -> click.ClickException:
@@ -171,6 +212,5 @@ def explain(error: Exception) -> tuple[str, Exit]:
     return f"{type(error).__name__}: {error} (run again with --debug to see where)", Exit.FAILED
 
 
-def _say(message: str, code: Exit) -> Exit:
+def _say(message: str) -> None:
     print(f"etalon: {message}", file=sys.stderr)
-    return code

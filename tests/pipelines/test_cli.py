@@ -99,6 +99,32 @@ def test_what_cannot_be_done_is_one_clear_message_and_an_exit_code(etalon, argum
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["predict", "shop", "--json"], Exit.NOT_READY),
+        (["predict", "--json"], Exit.USAGE),
+        (["fit", "--json"], Exit.NOT_READY),
+        (["sql", "select 1", "--json"], Exit.NOT_READY),
+        (["lab", "subsystems", "--json"], Exit.USAGE),
+        (["build", "--json"], Exit.USAGE),
+        (["nonsense", "--json"], Exit.USAGE),
+        (["solve", "/nowhere/model.toml", "--json"], Exit.NO_INPUT),
+        (["doctor", "--coverage", "/nowhere/a.smf", "--json"], Exit.NO_INPUT),
+        (["ingest", "/nowhere/at/all.smf", "--json"], Exit.NO_INPUT),
+    ],
+)
+def test_with_json_an_error_is_one_document_too(etalon, arguments, code):
+    done = etalon(*arguments)
+    assert done.returncode == code
+    document = json.loads(done.stdout)
+    if arguments[0] == "ingest":
+        assert document["files"][0]["status"] == "failed"
+    else:
+        assert document["error"]["code"] == code and document["error"]["name"] == code.name.lower()
+        assert document["error"]["message"] in done.stderr
+
+
 def test_systems_are_listed_beside_a_champion_of_another_release(etalon, tmp_path):
     champion = Home(tmp_path / "state").champion
     champion.parent.mkdir(parents=True)
