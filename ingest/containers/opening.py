@@ -29,6 +29,7 @@ from ingest.containers.bare import is_bare, restored
 from ingest.containers.terse import TerseError, is_terse, unterse
 from ingest.containers.transmit import TransmitError, TransmitRefused, is_transmitted, transmitted
 from ingest.files.names import shown
+from ingest.formats import foreign
 from ingest.formats.evidence import weigh
 
 STANDARD_INPUT = "-"
@@ -92,6 +93,8 @@ _DAMAGED = (
 
 def form_of(head: bytes) -> str | None:
     """The form of a container by its first bytes: gzip, zstd, bzip2, zip, terse, transmit, iebcopy or bare, or None."""
+    if foreign.marked(head):
+        return None
     for magic, form in _MAGIC.items():
         if head.startswith(magic):
             return form

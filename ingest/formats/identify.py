@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ingest.formats import foreign
 from ingest.formats.tables import collector
 
 #: How much of the start of a file `identify` wants to see, in bytes.
@@ -16,21 +17,8 @@ EXPECTED = (
 )
 
 _XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))
-_UNPACK = "unpack it and ingest what is inside"
-_OTHERS = (
-    (re.compile(rb"\xfd7zXZ\0"), "compressed", f"compressed with xz: {_UNPACK}"),
-    (re.compile(rb"7z\xbc\xaf\x27\x1c"), "compressed", f"compressed with 7-Zip: {_UNPACK}"),
-    # The third byte of a record descriptor is lower.
-    (re.compile(rb"\x1f\x9d[\x80-\xff]"), "compressed", f"compressed with compress: {_UNPACK}"),
-    (re.compile(rb".{257}ustar", re.DOTALL), "compressed", f"a tar archive: {_UNPACK}"),
-    (re.compile(rb"HTTP/1\.\d \d"), "http", "an HTTP reply with its header lines: save its body alone"),
-    (
-        re.compile(rb"\s*<(?:!doctype\s+)?html", re.IGNORECASE),
-        "html",
-        "a web page, as a server sends in place of a report: look at it in a browser, and ask the server again",
-    ),
-)
-"""What is known by its beginning to be something else: a code, and what to do about it."""
+_TEXT_ALONE = foreign.Foreign("text", "text: if it was a dump, it was transferred as text; transfer it again in binary")
+_EBCDIC_ALONE = foreign.Foreign("ebcdic", "text in EBCDIC, such as source, that is no report known")
 # A descriptor word may hold the code of `<`, but its last byte is zero, as is one byte of every pair of these.
 _UTF_16_XML = re.compile(rb"\xff\xfe<\0|\xfe\xff\0<|<\0[^\0]\0|\0<\0[^\0]")
 # A reply whose beginning is missing.
@@ -83,9 +71,8 @@ def identify(name: str, head: bytes) -> Identity:
         return Identity(Kind.DICTIONARY)
     if name.endswith(".lab.json"):
         return Identity(Kind.LAB_MANIFEST)
-    for beginning, reason, detail in _OTHERS:
-        if beginning.match(head):
-            return Identity(Kind.UNRECOGNISED, reason, detail)
+    if other := foreign.marked(head):
+        return _unrecognised(other)
     if head.startswith(_XML_EBCDIC):
         return Identity(Kind.UNRECOGNISED, "ebcdic", "XML in EBCDIC: transfer the report again in text mode")
     if not head.strip(b"\0"):
@@ -108,27 +95,31 @@ def identify(name: str, head: bytes) -> Identity:
 
         if identify_table(head):
             return Identity(Kind.TABLE)
-        if name.lower().endswith((".csv", ".tsv", ".jsonl", ".ndjson")):
-            detail = f"text that begins with {header[:60]!r}, the columns of no table known here"
-            return Identity(Kind.UNRECOGNISED, "table_unknown", detail)
-        return Identity(
-            Kind.UNRECOGNISED, "text", "text: if it was a dump, it was transferred as text; transfer it again in binary"
-        )
+        return _unrecognised(foreign.of_tool(start) or foreign.form_of_text(name, start) or _TEXT_ALONE)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) and len(head) % 2 == 0 and head.count(b"\0") * 3 > len(head):
         return Identity(Kind.UNRECOGNISED, "utf_16", "text in UTF-16: save it as UTF-8 and ingest it again")
     if text_form(head) is not None:
         if printed := _printed(head):
             return Identity(printed)
-        return Identity(Kind.UNRECOGNISED, "ebcdic", "text in EBCDIC that is no report known")
+        return _unrecognised(foreign.of_tool(_ascii(head)) or _EBCDIC_ALONE)
     from ingest.formats.evidence import bodies, weigh
 
     evidence = weigh(head)
     strongest = max(evidence, key=lambda kind: evidence[kind])
     if evidence[strongest] > 0:
         return Identity(Kind(strongest))
-    if any(map(is_ebcdic, (head, *bodies(head)))):
-        return Identity(Kind.UNRECOGNISED, "ebcdic", "text in EBCDIC, such as JCL or source, that is no report known")
+    text = next((data for data in (head, *bodies(head)) if is_ebcdic(data)), None)
+    if text is not None:
+        return _unrecognised(foreign.of_tool(_ascii(text)) or _EBCDIC_ALONE)
     return Identity(Kind.SMF)
+
+
+def _unrecognised(other: foreign.Foreign) -> Identity:
+    return Identity(Kind.UNRECOGNISED, other.reason, other.detail)
+
+
+def _ascii(text: bytes) -> bytes:
+    return text.decode("cp037").encode("utf-8")
 
 
 def _printed(head: bytes) -> Kind | None:
