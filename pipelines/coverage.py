@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from ingest.containers.limits import Limits
 from pipelines.home import DBT_PROJECT
 
 if TYPE_CHECKING:
@@ -108,10 +109,11 @@ def page(registry: "Registry") -> str:
     return "\n".join([*lines, "| " + " | ".join(cells) + " |", ""])
 
 
-def measure(file: Path, known: "Registry") -> list[Kind]:
+def measure(file: Path, known: "Registry", limits: Callable[[], Limits] = Limits) -> list[Kind]:
     """What a dump, or a container of dumps, holds by kind of record; the most bytes first.
 
-    Bytes between records (blocks, descriptors of segments) stand under `framing`. Raises OSError.
+    limits: says how much of a container is unpacked. Bytes between records (blocks, descriptors of segments) stand
+    under `framing`. Raises OSError.
     """
     import pyarrow.compute as pc
 
@@ -126,7 +128,7 @@ def measure(file: Path, known: "Registry") -> list[Kind]:
     with TemporaryDirectory(prefix="etalon-") as scratch:
         with file.open("rb") as stream:
             form = form_of(stream.read(HEAD_BYTES))
-        inside = unpack(file, file.name, form, Path(scratch)) if form else ()
+        inside = unpack(file, file.name, form, Path(scratch), limits()) if form else ()
         for name, path in ((m.name, m.path) for m in inside) if form else ((file.name, file),):
             with path.open("rb") as stream:
                 identity = identify(inner_name(name), stream.read(HEAD_BYTES))

@@ -1,12 +1,13 @@
 """`etalon decode`: a dump to files or JSON lines, batch by batch, without a database."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ingest.containers.limits import Limits
 from pipelines.exits import EtalonError, Exit
 from pipelines.table_files import TableFiles, cores
 
@@ -19,12 +20,14 @@ def decode_file(
     *,
     tables: Collection[str] = (),
     dictionaries: Sequence[Path] = (),
+    limits: Callable[[], Limits] = Limits,
 ) -> list[Any]:
     """Decode `file` and write every table as `form` into `folder`, to standard output without one.
 
     file: a dump, a container of dumps, or `-` for standard input; known: the layouts, an `ingest.registry.Registry`;
     tables: those to write, all without; dictionaries: what describes the records of CICS regions whose own dictionary
-    the dump does not hold. To standard output go JSON lines of any number of tables, the other forms of one alone.
+    the dump does not hold; limits: says how much of a container is unpacked. To standard output go JSON lines of any
+    number of tables, the other forms of one alone.
     Returns one `ingest.warehouse.FileReport` per dump, judged as `ingest` judges it; its rows are those of all tables.
     Raises EtalonError for a folder, for a dictionary that cannot be read, and for a table the dump does not hold.
     """
@@ -58,7 +61,7 @@ def decode_file(
             reports = [_decode(path, name, known, handlers, files)]
         else:
             reports = []
-            for member in unpack(path, name, packed, _scratch(stack)):
+            for member in unpack(path, name, packed, _scratch(stack), limits()):
                 files.member = member.name.removeprefix(f"{name}!") if member.name != name else None
                 report = _decode(member.path, member.name, known, handlers, files)
                 if member.damage:

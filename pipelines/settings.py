@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from ingest.containers.limits import DEFAULT, Limits
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 
@@ -62,6 +63,21 @@ class Landing(Section):
         return next((sid for sid, names in self.systems.items() if any(fnmatch(name, one) for one in names)), None)
 
 
+class Archives(Section):
+    """How much of a compressed file or an archive is unpacked, with all that is inside it."""
+
+    members: int = Field(default=DEFAULT.members, ge=1, description="files that an archive may hold")
+    free_bytes: int = Field(default=DEFAULT.free_bytes, ge=0, description="bytes that any of them may expand to")
+    ratio: float = Field(default=DEFAULT.ratio, ge=1, description="how many times its size one may expand to beyond")
+    most_bytes: int = Field(default=DEFAULT.most_bytes, ge=1, description="bytes that none may expand beyond")
+    seconds: float = Field(default=DEFAULT.seconds, gt=0, description="how long unpacking one may take")
+
+    @property
+    def limits(self) -> Limits:
+        """The same for what unpacks."""
+        return Limits(**self.model_dump())
+
+
 class Coverage(Section):
     """What should have come."""
 
@@ -110,6 +126,7 @@ class Settings(BaseSettings):
     )
 
     landing: Landing = Landing()
+    archives: Archives = Archives()
     coverage: Coverage = Coverage()
     notify: Notify = Notify()
     retain: dict[str, int] = Field(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,15 @@ def ingest(
         reload=reload,  # type: ignore[arg-type]
         progress=progress,
         kind=chosen,
+        limits=partial(unpacking, home),
     )
+
+
+def unpacking(home: Home) -> Any:
+    """How much of a container is unpacked by the settings of a state folder: `ingest.containers.limits.Limits`."""
+    from pipelines import settings
+
+    return settings.read(home).archives.limits
 
 
 def forget(home: Home, files: Sequence[str]) -> list[str]:

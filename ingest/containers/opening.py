@@ -1,8 +1,8 @@
 """Open what dumps travel in: compressed files, archives, AMATERSE and TRANSMIT files, dumps without descriptors.
 
 Everything is unpacked into files of a scratch folder, in pieces, so that what follows can look at a file twice and
-memory does not depend on its size. What is inside may again be a container. How far data may expand is bounded: a bomb
-fails with a clear message after `limit` bytes, never for want of memory or disk.
+memory does not depend on its size. What is inside may again be a container. What is unpacked has `Limits`: a bomb fails
+with a clear message, never for want of memory, disk or time.
 """
 
 import bz2
@@ -12,6 +12,7 @@ import mmap
 import shutil
 import struct
 import sys
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ import pyarrow as pa
 
 from ingest.containers import iebcopy
 from ingest.containers.bare import is_bare, restored
+from ingest.containers.limits import DEFAULT, Limits
 from ingest.containers.terse import TerseError, is_terse, unterse
 from ingest.containers.transmit import TransmitError, TransmitRefused, is_transmitted, transmitted
 from ingest.files.names import shown
@@ -37,9 +39,8 @@ STANDARD_INPUT = "-"
 PACKED_ENDINGS = (".trs", ".xmi", ".xmit")
 MAX_DEPTH = 3
 _PIECE = 1 << 20
-_ALWAYS_ALLOWED = 1 << 30
-_MOST_EXPANSION = 200
 _KEPT_FREE = 256 << 20
+_OR_RAISE = "unpack it and ingest what is inside, or raise {} of [archives] in etalon.toml"
 _MAGIC = {
     b"\x1f\x8b\x08": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -48,7 +49,9 @@ _MAGIC = {
     b"BZh": "bzip2",
 }
 # What the archive reader raises where a directory or an entry says what cannot be.
-_ZIP_DAMAGED = (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, OverflowError, struct.error)
+_ZIP_DAMAGED = (
+    zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, OverflowError, IndexError, struct.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,13 +69,52 @@ class Member:
 
 @dataclass
 class _Budget:
-    """How many more bytes may be unpacked of one file, all members and containers inside it together."""
+    """What may be unpacked of one file, all members and containers inside it together, and what has been."""
 
-    left: int
+    limits: Limits
+    most_bytes: int
+    members: int = 0
+    taken_bytes: int = 0
+    taken_s: float = 0
 
-    def limit(self, scratch: Path) -> int:
-        """The same, or less where the disk holds less."""
-        return min(self.left, max(0, shutil.disk_usage(scratch).free - _KEPT_FREE))
+    def room(self, scratch: Path) -> int:
+        """Bytes that may still be unpacked; less where the disk holds less."""
+        return min(self.most_bytes - self.taken_bytes, max(0, shutil.disk_usage(scratch).free - _KEPT_FREE))
+
+    def write(self, target: Path, pieces: Iterator[bytes]) -> str | None:
+        """Write pieces to a file; what went wrong, if anything did. What came before stays in the file."""
+        room, written, started = self.room(target.parent), 0, time.monotonic()
+        try:
+            with target.open("wb") as sink:
+                for piece in pieces:
+                    if written + len(piece) > room:
+                        return (
+                            f"expands beyond {room:,} bytes, more than such data ever does or the disk holds: if it is "
+                            f"genuine, {_OR_RAISE.format('free_bytes, ratio or most_bytes')}"
+                        )
+                    if self.taken_s + time.monotonic() - started > self.limits.seconds:
+                        return (
+                            f"unpacking takes longer than {self.limits.seconds:g} s: if it is genuine, "
+                            f"{_OR_RAISE.format('seconds')}"
+                        )
+                    written += sink.write(piece)
+        except TransmitRefused as error:
+            return str(error)
+        except _DAMAGED as error:
+            return f"the packed data are cut or damaged ({error}); what came before is used, transfer the file again"
+        except RuntimeError as error:
+            return f"cannot be unpacked ({error}); unpack it and ingest what is inside"
+        finally:
+            self.taken_bytes += written
+            self.taken_s += time.monotonic() - started
+        return None
+
+    def refusal(self, members: int) -> str | None:
+        """What is wrong with so many more members, if anything is."""
+        self.members += members
+        if self.members <= self.limits.members:
+            return None
+        return f"holds {self.members:,} files, more than {self.limits.members:,}: {_OR_RAISE.format('members')}"
 
 
 class ContainerDamaged(Exception):
@@ -114,13 +156,14 @@ def _holds_records(head: bytes) -> bool:
     return max(weigh(head).values()) > 0
 
 
-def unpack(path: Path, name: str, form: str, scratch: Path) -> Iterator[Member]:
+def unpack(path: Path, name: str, form: str, scratch: Path, limits: Limits = DEFAULT) -> Iterator[Member]:
     """Yield the files inside the container at `path`, innermost ones, each in a file of its own below `scratch`.
 
     `name` is what the container is called; members of archives are called `name!member`. A member's file is removed
-    once the next one is asked for. A container that is damaged yields what was unpacked, with `damage`.
+    once the next one is asked for, if it is still there. A container that is damaged or reaches its limits yields what
+    was unpacked, with `damage`; an archive of too many members nothing else.
     """
-    budget = _Budget(max(_ALWAYS_ALLOWED, _MOST_EXPANSION * path.stat().st_size))
+    budget = _Budget(limits, limits.bytes_of(path.stat().st_size))
     yield from _unpack(path, name, form, scratch, budget, 0)
 
 
@@ -129,9 +172,7 @@ def _unpack(path: Path, name: str, form: str, scratch: Path, budget: _Budget, de
         yield from _SEVERAL[form](path, name, scratch, budget, depth)
         return
     target = _fresh(scratch)
-    limit = budget.limit(scratch)
-    damage = _write(target, _PIECES[form](path, limit), limit)
-    budget.left -= target.stat().st_size
+    damage = budget.write(target, _PIECES[form](path, budget.room(scratch)))
     yield from _inner(Member(name, target, form, damage), scratch, budget, depth)
 
 
@@ -183,28 +224,6 @@ def _inner(member: Member, scratch: Path, budget: _Budget, depth: int) -> Iterat
         member.path.unlink(missing_ok=True)
 
 
-def _write(target: Path, pieces: Iterator[bytes], limit: int) -> str | None:
-    """Write pieces to a file; what went wrong, if anything did. What came before stays in the file."""
-    written = 0
-    with target.open("wb") as sink:
-        try:
-            for piece in pieces:
-                written += len(piece)
-                if written > limit:
-                    return (
-                        f"expands beyond {limit:,} bytes, more than such data ever does or the disk holds: "
-                        "if it is genuine, unpack it and ingest what is inside"
-                    )
-                sink.write(piece)
-        except TransmitRefused as error:
-            return str(error)
-        except _DAMAGED as error:
-            return f"the packed data are cut or damaged ({error}); what came before is used, transfer the file again"
-        except RuntimeError as error:
-            return f"cannot be unpacked ({error}); unpack it and ingest what is inside"
-    return None
-
-
 def _what_is_there(stream: Any) -> Iterator[bytes]:
     # A plain read gives nothing of a piece in whose middle the data turn out to be cut.
     while piece := stream.read1(_PIECE):
@@ -228,7 +247,7 @@ def _mapped(path: Path) -> memoryview:
 def _terse_pieces(path: Path, limit: int) -> Iterator[bytes]:
     data = _mapped(path)
     nested: bool | None = None
-    for piece in unterse(data, limit=limit):
+    for piece in unterse(data, limit=limit + _PIECE):
         if nested is None:
             nested = data[1] == 1 and _carries_descriptors(piece)
         yield _without_outer(piece) if nested else piece
@@ -273,18 +292,18 @@ def _members_of_zip(path: Path, name: str, scratch: Path, budget: _Budget, depth
     try:
         archive = zipfile.ZipFile(path)
     except _ZIP_DAMAGED as error:
-        empty = _fresh(scratch)
-        empty.touch()
-        yield Member(name, empty, "zip", f"the archive is cut or damaged ({error}); transfer the file again")
-        empty.unlink()
+        yield from _nothing_of(
+            name, scratch, "zip", f"the archive is cut or damaged ({error}); transfer the file again"
+        )
         return
     with archive:
-        for entry in archive.infolist():
-            if entry.filename.endswith("/"):
-                continue
+        entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
+        if refusal := budget.refusal(len(entries)):
+            yield from _nothing_of(name, scratch, "zip", refusal)
+            return
+        for entry in entries:
             target = _fresh(scratch)
-            damage = _write(target, _entry_pieces(archive, entry), budget.limit(scratch))
-            budget.left -= target.stat().st_size
+            damage = budget.write(target, _entry_pieces(archive, entry))
             yield from _inner(Member(f"{name}!{shown(entry.filename)}", target, "zip", damage), scratch, budget, depth)
 
 
@@ -296,19 +315,27 @@ def _members_of_unloaded(path: Path, name: str, scratch: Path, budget: _Budget, 
         except StopIteration:
             return
         except iebcopy.UnloadError as error:
-            empty = _fresh(scratch)
-            empty.touch()
-            yield Member(name, empty, "iebcopy", f"the unloaded data set is damaged ({error}); transfer the file again")
-            empty.unlink(missing_ok=True)
+            text = f"the unloaded data set is damaged ({error}); transfer the file again"
+            yield from _nothing_of(name, scratch, "iebcopy", text)
+            return
+        if refusal := budget.refusal(1):
+            yield from _nothing_of(name, scratch, "iebcopy", refusal)
             return
         target = _fresh(scratch)
-        damage = _write(target, (data for _, data in pieces), budget.limit(scratch))
-        budget.left -= target.stat().st_size
+        damage = budget.write(target, (data for _, data in pieces))
         yield from _inner(Member(f"{name}!{shown(member)}", target, "iebcopy", damage), scratch, budget, depth)
 
 
 _SEVERAL = {"zip": _members_of_zip, "iebcopy": _members_of_unloaded}
 """Forms of several files each."""
+
+
+def _nothing_of(name: str, scratch: Path, form: str, damage: str) -> Iterator[Member]:
+    """A container of which nothing, or no more, is unpacked, and why."""
+    empty = _fresh(scratch)
+    empty.touch()
+    yield Member(name, empty, form, damage)
+    empty.unlink(missing_ok=True)
 
 
 def _entry_pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:

@@ -17,6 +17,7 @@ import duckdb
 import pyarrow as pa
 
 from ingest.codec.handlers import Handler
+from ingest.containers.limits import Limits
 from ingest.containers.opening import STANDARD_INPUT, Member, form_of, inner_name, standard_input, unpack
 from ingest.files.accounts import Accounts
 from ingest.files.ahead import made_ahead
@@ -58,6 +59,7 @@ def load(
     reload: Reload = "never",
     progress: Progress | None = None,
     kind: Kind | None = None,
+    limits: Callable[[], Limits] = Limits,
 ) -> list[FileReport]:
     """Load files, folders and patterns into the database at `db_path`; one report per file, in order.
 
@@ -66,8 +68,8 @@ def load(
     layouts is loaded anew, with `"always"` all of it. With `kind` all files are read as this kind, whatever they look
     like, and loaded anew where they were read as another. A file that has grown since it was loaded from the same path
     takes the place of what was loaded then. Its report says what is wrong with a file. Compressed files,
-    archives, AMATERSE and TRANSMIT files are unpacked beside the database, each file inside with a report of its own;
-    `-` is standard input.
+    archives, AMATERSE and TRANSMIT files are unpacked beside the database, each file inside with a report of its own,
+    within limits that are asked for when the first of them comes; `-` is standard input.
 
     Raises WarehouseError (WarehouseLocked while another process writes) when the database cannot be opened at all.
     """
@@ -75,7 +77,7 @@ def load(
     if not any(isinstance(item, str) for item in inputs):
         return [item for item in inputs if isinstance(item, FileReport)]
     with open_writer(db_path) as con, _scratch(Path(db_path).parent) as scratch:
-        loader = _Loader(con, registry, reload, progress or (lambda path, step, records: None), scratch, kind)
+        loader = _Loader(con, registry, reload, progress or (lambda path, step, records: None), scratch, kind, limits)
         reports: list[FileReport] = []
         for item in inputs:
             reports += [item] if isinstance(item, FileReport) else loader.load(item)
@@ -114,13 +116,16 @@ class _Loader:
         reload: Reload,
         progress: Progress,
         scratch: Path,
-        kind: Kind | None = None,
+        kind: Kind | None,
+        limits: Callable[[], Limits],
     ) -> None:
         self._con = con
         self._registry = registry
         self._reload = reload
         self._progress = progress
-        self._scratch = scratch
+        self._scratch, self._kept = scratch, scratch / "kept"
+        self._kept.mkdir()
+        self._ask_limits = limits
         self._kind = kind
         self._damaged: set[str] = set()
         self._version = layouts_version(registry)
@@ -130,6 +135,10 @@ class _Loader:
         self._rows = self._tables.held()
         self._together: list[tuple[Path, FileReport]] = []
         self._together_bytes = 0
+
+    @cached_property
+    def _limits(self) -> Limits:
+        return self._ask_limits()
 
     @cached_property
     def _handlers(self) -> dict[str, Handler]:
@@ -174,7 +183,9 @@ class _Loader:
             return [self._load_steady(path, name)]
         try:
             before = Fingerprint.of(path)
-            reports = [self._load_member(member, before) for member in unpack(path, name, form, self._scratch)]
+            reports = [
+                self._load_member(member, before) for member in unpack(path, name, form, self._scratch, self._limits)
+            ]
             changed = Fingerprint.of(path) != before
             if not changed and len(reports) == 1 and reports[0].message and not reports[0].bytes:
                 detail = reports[0].message.removeprefix(f"{name}: ")
@@ -189,12 +200,21 @@ class _Loader:
         return reports
 
     def _load_member(self, member: Member, container: Fingerprint) -> FileReport:
-        report = self._load_steady(member.path, member.name)
+        # It may have to be read again, when the transaction that it shares with others is rolled back.
+        path = member.path.rename(self._kept / f"{len(self._together):06d}")
+        report = self._load_steady(path, member.name, apart=member.damage is not None)
         report.container = member.form
         if member.damage:
             self._damaged.add(report.path)
             damaged(report, member.damage + (container.may_grow if report.decoded else ""))
+        if not self._together or self._together[-1][0] != path:
+            path.unlink(missing_ok=True)
         return report
+
+    def _let_go(self, path: Path) -> None:
+        """Remove the file of a member that need not be read again."""
+        if path.parent == self._kept:
+            path.unlink(missing_ok=True)
 
     def _load_steady(self, path: Path, name: str, identity: Identity | None = None, apart: bool = False) -> FileReport:
         """Load one file, trying again where it changes while it is read."""
@@ -212,7 +232,7 @@ class _Loader:
         if before.size == 0:
             return empty(name)
         spooled = self._scratch in path.parents
-        apart = apart or spooled or identity is not None or before.size >= _TOGETHER_BYTES
+        apart = apart or identity is not None or before.size >= _TOGETHER_BYTES
         if apart:
             self.commit()
         real = name if spooled else shown(os.path.realpath(path))
@@ -281,8 +301,9 @@ class _Loader:
                 if not isinstance(error, Exception):
                     raise
                 self._load_apart(undone)
-            for _, report in self._together:
+            for path, report in self._together:
                 self._progress(report.path, "done", report.records)
+                self._let_go(path)
             self._together, self._together_bytes = [], 0
 
     def _commit(self, name: str, records: int) -> None:
@@ -293,7 +314,8 @@ class _Loader:
     def _load_apart(self, files: list[tuple[Path, FileReport]]) -> None:
         """Load files whose transaction was rolled back, each in one of its own, and bring their reports up to date."""
         for path, report in files:
-            vars(report).update(vars(self._load_steady(path, report.path, apart=True)))
+            vars(report).update(vars(self._load_steady(path, report.path, apart=True)), container=report.container)
+            self._let_go(path)
 
     def _insert(self, path: Path, name: str, identity: Identity, file_id: int) -> tuple[Accounts, list[int]]:
         """Decode a file and write its rows, its records' identities and what is quarantined of it.

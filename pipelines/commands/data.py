@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -398,8 +399,11 @@ def decode(
             out = Path(f"{'input' if str(file) == '-' else file.name}.{to.value}")
         elif to is not Form.CSV and sys.stdout.isatty():
             raise typer.BadParameter(f"{to.value} is no text for a terminal: redirect it, or add --out DIR")
-    known = own.registry(Home.from_environment(), layouts)
-    reports = decoding.decode_file(file, to.value, out, known, tables=wanted, dictionaries=dictionaries or ())
+    home = Home.from_environment()
+    known, limits = own.registry(home, layouts), partial(steps.unpacking, home)
+    reports = decoding.decode_file(
+        file, to.value, out, known, tables=wanted, dictionaries=dictionaries or (), limits=limits
+    )
     counts = sum((Counter(report.rows) for report in reports), Counter())
     shown = {name: count for name, count in sorted(counts.items()) if not wanted or name in wanted}
     if shown:

@@ -2,12 +2,13 @@
 
 import json
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pipelines import demonstration, diagnosis
+from pipelines import demonstration, diagnosis, steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.progress import Reporter
@@ -127,7 +128,8 @@ def _covered(dump: Path, as_json: bool) -> str:
     from pipelines import coverage, layouts, text
 
     try:
-        kinds = coverage.measure(dump, layouts.registry(Home.from_environment()))
+        home = Home.from_environment()
+        kinds = coverage.measure(dump, layouts.registry(home), partial(steps.unpacking, home))
     except OSError as error:
         raise EtalonError(f"{dump}: cannot be read: {error.strerror}", Exit.NO_INPUT) from None
     shares = coverage.shares(kinds)

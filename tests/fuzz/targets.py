@@ -1,13 +1,11 @@
 """What is fuzzed: for each target, inputs to begin with and a function that must accept any bytes."""
 
-import itertools
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import pytest
-
 from ingest.containers import opening
+from ingest.containers.limits import Limits
 from ingest.containers.terse import TerseError, is_terse, unterse
 from ingest.containers.transmit import TransmitError, TransmitRefused, is_transmitted, transmitted
 from ingest.formats.cics import csrcesrv
@@ -98,14 +96,12 @@ def container(data: bytes) -> None:
     path, inside = scratch() / "packed", scratch() / "unpacked"
     path.write_bytes(data)
     inside.mkdir(exist_ok=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "_ALWAYS_ALLOWED", EXPANDED_BYTES)
-        patch.setattr(opening, "_MOST_EXPANSION", 1)
-        most = max(EXPANDED_BYTES, len(data))
-        for member in itertools.islice(opening.unpack(path, "packed", form, inside), 1000):
-            assert member.path.stat().st_size <= most
-            assert sum(file.stat().st_size for file in inside.iterdir()) <= opening.MAX_DEPTH * most
-            assert member.damage is None or member.damage
+    most = max(EXPANDED_BYTES, len(data))
+    limits = Limits(free_bytes=EXPANDED_BYTES, ratio=1, members=1000)
+    for member in opening.unpack(path, "packed", form, inside, limits):
+        assert member.path.stat().st_size <= most
+        assert sum(file.stat().st_size for file in inside.iterdir()) <= opening.MAX_DEPTH * most
+        assert member.damage is None or member.damage
     assert list(inside.iterdir()) == [] or shutil.rmtree(inside) is None
 
 

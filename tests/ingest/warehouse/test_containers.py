@@ -10,7 +10,7 @@ import zipfile
 import pyarrow as pa
 import pytest
 
-from ingest.containers import opening
+from ingest.containers.limits import Limits
 from ingest.containers.opening import form_of
 from ingest.containers.terse import is_terse
 from ingest.warehouse import ExitCode, load
@@ -144,7 +144,7 @@ def test_of_a_library_the_members_that_are_dumps_are_loaded_and_the_others_named
         ("JCL", "quarantined", 0),
         ("DUMP1", "loaded", 6),
     ]
-    assert "library!JCL: text in EBCDIC, such as JCL" in reports[0].message
+    assert "library!JCL: JCL: " in reports[0].message
     assert {each.container for each in reports} == {"iebcopy"}
 
 
@@ -161,12 +161,38 @@ def test_a_packed_dump_whose_header_is_damaged_says_so(tmp_path, ingest, dump, n
     assert "transferred as text or is damaged" in report.message
 
 
-def test_a_bomb_stops_at_its_limit(tmp_path, ingest, monkeypatch):
-    monkeypatch.setattr(opening, "_ALWAYS_ALLOWED", 1 << 20)
-    (tmp_path / "bomb.gz").write_bytes(gzip.compress(bytes(64 << 20)))
-    (report,) = ingest(tmp_path / "bomb.gz")
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (Limits(free_bytes=1 << 20), "expands beyond"),
+        (Limits(most_bytes=1 << 20), "raise free_bytes, ratio or most_bytes of [archives] in etalon.toml"),
+        (Limits(seconds=0), "takes longer than 0 s: if it is genuine, unpack it and ingest what is inside, or raise"),
+    ],
+)
+def test_a_bomb_stops_at_its_limit(tmp_path, ingest, limits, said):
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(bytes(256 << 20)))
+    (report,) = ingest(tmp_path / "bomb.gz", limits=lambda: limits)
     assert report.exit_code == ExitCode.UNRECOGNISED
-    assert "expands beyond" in report.message
+    assert said in report.message
+
+
+def test_an_archive_of_too_many_members_is_left_whole(tmp_path, ingest, dump):
+    (tmp_path / "many.zip").write_bytes(zipped(**{f"{n}.smf": dump for n in range(4)}))
+    (report,) = ingest(tmp_path / "many.zip", limits=lambda: Limits(members=3))
+    assert (report.decoded, report.exit_code) == (0, ExitCode.UNRECOGNISED)
+    assert "holds 4 files, more than 3: unpack it and ingest what is inside, or raise members" in report.message
+    reports = ingest(tmp_path / "many.zip", limits=lambda: Limits(members=4))
+    assert [report.status for report in reports] == ["loaded", "unchanged", "unchanged", "unchanged"]
+
+
+def test_members_of_archives_inside_an_archive_count_together(tmp_path, ingest, dump):
+    inner = zipped(**{f"{n}.smf": dump + dump[: 10 * n] for n in range(3)})
+    (tmp_path / "outer.zip").write_bytes(zipped(**{"a.zip": inner, "b.zip": inner + bytes(1)}))
+    reports = ingest(tmp_path / "outer.zip", limits=lambda: Limits(members=7))
+    assert [report.path.rpartition("outer.zip!")[2] for report in reports] == [
+        "a.zip!0.smf", "a.zip!1.smf", "a.zip!2.smf", "b.zip",
+    ]  # fmt: skip
+    assert "holds 8 files, more than 7" in reports[-1].message
 
 
 def test_members_that_lead_out_of_an_archive_lead_nowhere(tmp_path, ingest, dump):
@@ -186,12 +212,10 @@ def test_members_that_lead_out_of_an_archive_lead_nowhere(tmp_path, ingest, dump
     assert reports["link.smf"].decoded == 0, "a link is its text, and no file that it names is read"
 
 
-def test_a_bomb_of_bombs_stops_at_the_limit_of_the_whole(tmp_path, ingest, monkeypatch):
-    monkeypatch.setattr(opening, "_ALWAYS_ALLOWED", 1 << 20)
-    monkeypatch.setattr(opening, "_MOST_EXPANSION", 1)
+def test_a_bomb_of_bombs_stops_at_the_limit_of_the_whole(tmp_path, ingest):
     bomb = gzip.compress(bytes(700_000))
     (tmp_path / "bombs.zip").write_bytes(zipped(**{f"{n}.gz": bomb for n in range(20)}))
-    reports = ingest(tmp_path / "bombs.zip")
+    reports = ingest(tmp_path / "bombs.zip", limits=lambda: Limits(free_bytes=1 << 20, ratio=1))
     assert len(reports) == 20
     assert sum(report.bytes for report in reports) <= 1 << 20
     assert all("expands beyond" in report.message for report in reports[1:])
@@ -253,3 +277,27 @@ def test_a_dump_that_begins_like_an_amaterse_header_is_still_a_dump():
     first = struct.pack(">HHBBII", 512, 0, 0x5E, 30, 0x00112233, 0x0126123F) + bytes(498)
     assert is_terse(first)
     assert form_of(first + struct.pack(">HH", 100, 0) + bytes(96)) is None
+
+
+def test_small_members_share_transactions(tmp_path, ingest):
+    archive, commits = tmp_path / "many.zip", []
+    archive.write_bytes(zipped(**{f"{n:02}.xml": report_xml(n).encode() for n in range(30)}))
+    reports = ingest(archive, progress=lambda path, step, _records: commits.append(path) if step == "commit" else None)
+    assert [(report.status, report.container) for report in reports] == [("loaded", "zip")] * 30
+    assert commits == [f"{archive}!29.xml"]
+    assert not list(tmp_path.glob(".unpack-*"))
+
+
+@pytest.mark.parametrize("fatal", ["b.xml", "c.xml"])
+def test_a_member_that_cannot_be_loaded_keeps_none_out_that_share_its_transaction(tmp_path, ingest, rows, fatal):
+    (tmp_path / "in.zip").write_bytes(zipped(**{f"{n}.xml": report_xml(ord(n)).encode() for n in "abc"}))
+
+    def fail(path, step, _records):
+        if path.endswith(fatal) and step == ("batch" if fatal == "b.xml" else "commit"):
+            raise RuntimeError("a defect")
+
+    reports = ingest(tmp_path / "in.zip", progress=fail)
+    assert [r.status for r in reports] == ["failed" if r.path.endswith(fatal) else "loaded" for r in reports]
+    assert {r.container for r in reports} == {"zip"}
+    assert rows("SELECT count(*) FROM raw.rmf_cpu_processor") == [(2,)]
+    assert sorted(r.status for r in ingest(tmp_path / "in.zip")) == ["loaded", "unchanged", "unchanged"]

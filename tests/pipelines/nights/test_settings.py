@@ -1,8 +1,14 @@
 """Settings of a state folder."""
 
+import zipfile
+from functools import partial
+
 import pytest
 
-from pipelines import settings
+from ingest.containers.limits import Limits
+from ingest.registry import load
+from pipelines import settings, steps
+from pipelines.decoding import decode_file
 from pipelines.exits import EtalonError
 from pipelines.home import Home
 
@@ -13,6 +19,7 @@ from pipelines.home import Home
         ("[landing]\nsettle = 5\n", "landing.settle: there is no such setting"),
         ("[retain]\nfct_msu = 30\n", "schema.table"),
         ("fit = maybe\n", "etalon.toml"),
+        ("[archives]\nmembers = 0\n", "archives.members"),
         ("[notify]\nwebhook = 'ftp://x'\n", "notify.webhook"),
     ],
 )
@@ -28,3 +35,22 @@ def test_the_environment_wins_over_the_file(tmp_path, monkeypatch):
     monkeypatch.setenv("ETALON_LANDING__SETTLE_S", "7")
     found = settings.read(Home(tmp_path)).landing
     assert (found.settle_s, found.marker) == (7, ".ok")
+
+
+def test_archives_have_the_limits_that_are_set(tmp_path):
+    assert settings.read(Home(tmp_path)).archives.limits == Limits()
+    (tmp_path / "etalon.toml").write_text("[archives]\nmembers = 3\nratio = 10\n")
+    assert settings.read(Home(tmp_path)).archives.limits == Limits(members=3, ratio=10)
+
+
+def test_an_archive_beyond_the_limits_that_are_set_is_refused_by_name(tmp_path):
+    (tmp_path / "etalon.toml").write_text("[archives]\nmembers = 1\n")
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a.smf", b"a")
+        archive.writestr("b.smf", b"b")
+    (report,) = steps.ingest(Home(tmp_path), [tmp_path / "two.zip"])
+    assert "holds 2 files, more than 1" in report.message
+    (report,) = decode_file(
+        tmp_path / "two.zip", "csv", tmp_path, load(), limits=partial(steps.unpacking, Home(tmp_path))
+    )
+    assert "holds 2 files, more than 1" in report.message
