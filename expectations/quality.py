@@ -20,6 +20,7 @@ from expectations.pages import Chart, front_page, stylesheet, suites_page
 from expectations.result import Finding, QualityError, QualityLocked, QualityResult
 from expectations.rules import RULES
 from expectations.suites import validate
+from model import documents
 
 _MOST_CHARTS = 12
 
@@ -67,7 +68,7 @@ def run(
     titles = {frame.name: frame.title for frame in frames}
     (building / "suites.html").write_text(suites_page(findings, titles), encoding="utf-8")
     (building / "page.css").write_text(stylesheet(), encoding="utf-8")
-    (building / "quality.json").write_text(json.dumps(result.as_dict(), indent=1, default=str), encoding="utf-8")
+    (building / "quality.json").write_text(documents.dumps(result.as_dict(), indent=1), encoding="utf-8")
     _swap(building, site)
     return result
 

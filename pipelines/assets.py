@@ -4,6 +4,7 @@ Each asset calls the step that the command line calls. Everything that opens the
 """
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -297,6 +298,11 @@ def published_snapshot() -> dg.MaterializeResult:
         dg.AssetCheckSpec(
             "drift", asset="champion", description="The champion before was right on the days since it was fitted."
         ),
+        dg.AssetCheckSpec(
+            "every_system",
+            asset="champion",
+            description="No stage failed for a system. One that fails keeps its last good version.",
+        ),
     ],
 )
 def champion() -> dg.MaterializeResult:
@@ -314,12 +320,14 @@ def champion() -> dg.MaterializeResult:
             severity=dg.AssetCheckSeverity.WARN,
             metadata={"report": _link(home.quality / "index.html"), "reason": str(error)},
         )
-        return dg.MaterializeResult(metadata={"outcome": str(error)}, check_results=[unmeasured, _drift(())])
+        return dg.MaterializeResult(
+            metadata={"outcome": str(error)}, check_results=[unmeasured, *map(_doubt, ("drift", "every_system"))]
+        )
     gate = {
         f"{name}: {check.name}": check.value
         for name, checks in fitted.validation.gates.items()
         for check in checks
-        if check.value is not None
+        if math.isfinite(check.value)
     }
     name = fitted.model_version.replace("/", "-")
     link = _link(pages.validation(home.reports / "validation", fitted.line, name, fitted.validation.to_dict()))
@@ -331,9 +339,11 @@ def champion() -> dg.MaterializeResult:
         "model_version": fitted.model_version,
         "champion": fitted.promoted,
         "bundle": str(fitted.bundle),
-        "left_out": "\n".join(fitted.left_out.values()),
+        "left_out": "\n".join(f"{name}: {reason}" for name, reason in fitted.left_out.items()),
     }
-    return dg.MaterializeResult(metadata=about, check_results=[result, _drift(fitted.drifted)])
+    faults = [f"{name}: {fault}" for name, fault in fitted.faults.items()]
+    doubts = [_doubt("drift", fitted.drifted), _doubt("every_system", faults)]
+    return dg.MaterializeResult(metadata=about, check_results=[result, *doubts])
 
 
 def of_a_day(project: DbtProject) -> list[dg.AssetsDefinition]:
@@ -343,10 +353,10 @@ def of_a_day(project: DbtProject) -> list[dg.AssetsDefinition]:
     return [raw_records, built, quality_report(names), published_snapshot, champion]
 
 
-def _drift(remarks: Sequence[str]) -> dg.AssetCheckResult:
-    """A warning where the champion before was wrong on the days since it was fitted."""
+def _doubt(name: str, remarks: Sequence[str] = ()) -> dg.AssetCheckResult:
+    """A check that warns where there are remarks."""
     return dg.AssetCheckResult(
-        check_name="drift",
+        check_name=name,
         passed=not remarks,
         severity=dg.AssetCheckSeverity.WARN,
         metadata={"remarks": dg.MetadataValue.json(list(remarks))},

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from model import documents
 from pipelines.nights.files import write
 
 SAME = ("model_version", "system", "metric", "class", "last")
@@ -16,8 +17,7 @@ def recorded(path: Path, scores: Any) -> Any:
     kept = path.read_text(encoding="utf-8") if path.exists() else ""
     rows = [json.loads(line) for line in kept.splitlines()]
     known = {tuple(row[name] for name in SAME) for row in rows}
-    plain = scores.astype(object).where(scores.notna(), None)
-    new = [row for row in plain.to_dict("records") if tuple(row[name] for name in SAME) not in known]
+    new = [row for row in scores.to_dict("records") if tuple(row[name] for name in SAME) not in known]
     if new:
-        write(path, kept + "".join(json.dumps(row, default=float) + "\n" for row in new))
+        write(path, kept + "".join(documents.dumps(row) + "\n" for row in new))
     return pd.DataFrame([*rows, *new], columns=list(scores.columns))

@@ -1,6 +1,6 @@
 """What a model is calibrated on of the published snapshot: the recent intervals of every LPAR."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines.exits import EtalonError, Exit
@@ -54,16 +54,18 @@ _QUERIES = {
 """What `model.calibration.intervals.histories` takes, by its argument; `recent` has the recent intervals."""
 
 
-def recent(home: Home) -> Mapping[str, Any]:
-    """Recent intervals of every LPAR in the published snapshot, as `model.calibration.intervals.History` by system.
+def recent(home: Home) -> tuple[Mapping[str, Any], dict[str, str]]:
+    """Recent intervals of every LPAR in the published snapshot, and the faults, both by system.
 
-    Recent is what lies in the `fit_days` of the settings before the last interval of a system. Fewer than three days
-    after a longer gap, as of a record with a wrong date, are no end of it.
+    Intervals are `model.calibration.intervals.History`. Recent is what lies in the `fit_days` of the settings before
+    the last interval of a system. Fewer than three days after a longer gap, as of a record with a wrong date, are no
+    end of it.
     Raises EtalonError (NOT_READY) where the marts cannot be read so, as when a version with other columns made them.
     """
     from ingest import warehouse
     from ingest.snapshot import BadQuery
     from model.calibration.intervals import histories
+    from model.isolation import together
     from pipelines import settings
 
     days = settings.read(home).fit_days
@@ -75,4 +77,15 @@ def recent(home: Home) -> Mapping[str, Any]:
         raise EtalonError(
             f"the published marts are not those of this version ({said}); run `etalon build`", Exit.NOT_READY
         ) from error
-    return histories(**rows)
+    utilization = rows.pop("utilization")
+
+    def of_systems(names: Sequence[str]) -> Mapping[str, Any]:
+        return histories(utilization=utilization[utilization["system_id"].isin(names)], **rows)
+
+    found, faults = together("reading intervals", [*map(str, utilization["system_id"].unique())], of_systems)
+    lpars = utilization.groupby("system_id")["smf_sid"].unique()
+    named = {
+        system: [system] if len(lpars[system]) == 1 else [f"{system}/{sid}" for sid in lpars[system]]
+        for system in faults
+    }
+    return found or {}, {name: faults[system] for system, names in named.items() for name in names}

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from model.documents import for_readers
 from model.studies.document import Table
 from pipelines import text
 from pipelines.nights import files
@@ -23,7 +24,7 @@ Part = Table | Markup | Sequence[str]
 def validation(folder: Path, outcome: str, name: str, found: Mapping[str, Any]) -> Path:
     """Write the error table and the gate of a model; the page's path. `found` is the validation as plain values."""
     columns = ("system", "point", "etr_tps", "metric", "measured", "predicted", "error_pct", "lo", "hi", "covered")
-    rows = [{column: row.get(column) for column in columns} for row in found["rows"]]
+    rows = [{column: row.get(column) for column in columns} for row in map(for_readers, found["rows"])]
     gate = [
         {
             "system": check["system"],
@@ -32,12 +33,12 @@ def validation(folder: Path, outcome: str, name: str, found: Mapping[str, Any]) 
             "limit": check["limit"],
             "passed": check["passed"],
         }
-        for check in found["checks"]
+        for check in map(for_readers, found["checks"])
     ]
     tables = {
         "Gates": gate,
-        "Later days and higher loads, predicted from the rest": found["histories"],
-        "Champions on the days after they were fitted": found["drift"],
+        "Later days and higher loads, predicted from the rest": [*map(for_readers, found["histories"])],
+        "Champions on the days after they were fitted": [*map(for_readers, found["drift"])],
         "Every measured point, predicted from the others": rows,
     }
     return write(folder / f"{name}.html", "Validation", outcome, tables)

@@ -320,7 +320,7 @@ def validate(home: Home) -> Any:
     from model.calibration.systems import usable
     from model.validation import validate as held_out
 
-    return held_out(measured_points(home), load_descriptions(), usable(histories.recent(home)))
+    return held_out(measured_points(home), load_descriptions(), usable(histories.recent(home)[0]))
 
 
 def validate_studies(home: Home) -> Any:
@@ -344,7 +344,8 @@ class Fitted:
     """What came of a fit: the version, whether it became champion, its validation and the bundle in force.
 
     `left_out` gives the reason for every system with data that cannot be calibrated, `kept` for every one whose entry
-    stays that of the champion; `drifted` says where the champion was wrong on the days since it was fitted.
+    stays that of the champion; `drifted` says where the champion was wrong on the days since it was fitted. `faults`
+    has the error by system for which a stage failed: it is left out, or kept from the champion.
     """
 
     model_version: str
@@ -355,6 +356,7 @@ class Fitted:
     left_out: Mapping[str, str] = field(default_factory=dict)
     kept: Mapping[str, Any] = field(default_factory=dict)
     drifted: tuple[str, ...] = ()
+    faults: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def line(self) -> str:
@@ -375,6 +377,7 @@ class Fitted:
             "left_out": dict(self.left_out),
             "kept": dict(self.kept),
             "drifted": list(self.drifted),
+            "faults": dict(self.faults),
             "validation": self.validation.to_dict(),
         }
 
@@ -382,7 +385,8 @@ class Fitted:
 def fit(home: Home, progress: Progress | None = None) -> Fitted:
     """Calibrate every system of the snapshot, validate, register, and export the champion if it may be one.
 
-    Raises EtalonError when there is nothing to calibrate on.
+    A system for which a stage fails is reported in `faults`; the champion's entry of it stays in service.
+    Raises EtalonError when there is nothing to calibrate on, or calibration fails for all systems.
     """
     require_snapshot(home)
     home.require_writable()
@@ -395,47 +399,69 @@ def fit(home: Home, progress: Progress | None = None) -> Fitted:
 def _fit(home: Home, say: Progress) -> Fitted:
     from model import registry
     from model.calibration.descriptions import load_descriptions
-    from model.calibration.systems import calibrate, usable
+    from model.calibration.systems import NothingCalibratedError, calibrate, usable
+    from model.isolation import each
     from model.validation import validate as held_out
+    from model.validation.agreement import agreement
+    from model.validation.drift import challenge, drifted, keep, keep_laws
     from pipelines import provenance, settings, transactions
 
-    points, descriptions, intervals = measured_points(home), load_descriptions(), histories.recent(home)
+    points, descriptions, before = measured_points(home), load_descriptions(), standing(home)
     say("calibrating")
+    intervals, unread = histories.recent(home)
     try:
         ratings = measured_ratings(home), imported_ratings(home)
         fitted = calibrate(points, intervals, descriptions, measured_figures(home), *ratings)
+    except NothingCalibratedError as error:
+        why = "; ".join([str(error), *unread.values()])
+        raise EtalonError(why, Exit.FAILED if error.faults or unread else Exit.NOT_READY) from error
     except ValueError as error:
         raise EtalonError(str(error), Exit.NOT_READY) from error
-    fitted = replace(fitted, systems=provenance.marked(home, fitted.systems))
     say("validating")
-    validation = held_out(fitted.points, descriptions, usable(intervals))
+    long = {name: history for name, history in usable(intervals).items() if name not in fitted.faults}
+    validation = held_out(fitted.points, descriptions, long)
+    fitted = fitted.without({**unread, **validation.faults})
     say("simulating")
-    from model.validation.agreement import agreement
-
-    simulated = {name: agreement(name, entry) for name, entry in sorted(fitted.systems.items())}
-    from model.validation.drift import challenge, drifted
-
-    found = challenge(fitted.systems, standing(home), usable(intervals), simulated, fitted.refused)
-    fitted = replace(fitted, systems=found.systems)
-    replayed = transactions.agreements(home, fitted.systems)
+    simulated, faults = each(
+        "agreement with the simulator", sorted(fitted.systems), lambda name: agreement(name, fitted.systems[name])
+    )
+    replayed, others = each(
+        "replay of recorded transactions",
+        sorted(fitted.systems),
+        lambda name: transactions.agreements(home, {name: fitted.systems[name]}),
+    )
+    fitted = fitted.without(faults | others)
+    fitted = replace(fitted, systems=provenance.marked(home, fitted.systems))
+    found = challenge(fitted.systems, before, long, simulated, fitted.refused)
+    laws = keep_laws(fitted.conditions, before, fitted.faults)
+    fitted = replace(fitted, systems=found.systems, conditions=laws)
+    if not (fitted.systems or fitted.conditions):
+        reasons = "; ".join(f"{name}: {why}" for name, why in fitted.faults.items())
+        raise EtalonError(f"no system is left to register: {reasons}", Exit.FAILED)
     validation = replace(
-        validation, simulated=simulated, replayed=replayed, drift=drift.recorded(home.drift, found.scores)
+        validation.without(fitted.faults),
+        simulated=simulated,
+        replayed={name: judged for one in replayed.values() for name, judged in one.items()},
+        drift=drift.recorded(home.drift, found.scores),
     )
     say("registering")
     server = settings.read(home).registry_server
-    version = registry.register(fitted, validation, data_identity(home), home.mlflow, server)
+    version = registry.register(fitted, validation, data_identity(home), home.mlflow, server, before)
     if version.champion:
         registry.export_champion(home.mlflow, home.champion, server)
     registry.export_versions(home.mlflow, home.versions, server)
+    systems = keep(fitted.systems, before, version.faults)
+    faults = {**version.faults, **fitted.faults}
     return Fitted(
         version.model_version,
         version.champion,
-        validation,
+        validation.without(version.faults),
         home.champion,
-        tuple(sorted(fitted.systems)),
-        fitted.refused,
-        {name: entry["kept"] for name, entry in fitted.systems.items() if "kept" in entry},
-        drifted(found.scores),
+        tuple(sorted(systems)),
+        {**fitted.refused, **version.faults},
+        {name: entry["kept"] for name, entry in systems.items() if "kept" in entry},
+        (*drifted(found.scores), *(f"{name}: {why}" for name, why in found.faults.items())),
+        faults,
     )
 
 

@@ -41,6 +41,10 @@ FORMS = {"cpu_busy_pct": "busy_pct", "itr_tps": "internal_rate", "cpu_us_per_tra
 UNITS = {"busy_pct": "pct", "internal_rate": "tran/s", "us_per_tran": "us/tran", "pct": "pct of one CP"}
 
 
+class NoPointsError(ValueError):
+    """No system of the mart has a measured point that can be fitted."""
+
+
 class CapacityModel(BaseEstimator):
     """Demand per transaction and address-space group, fixed parts and response of every system, with 90 % intervals.
 
@@ -76,14 +80,15 @@ class CapacityModel(BaseEstimator):
         """Fit every system of the mart that can be; the others are named in ``left_out_``.
 
         Raises:
-            ValueError: no system can be fitted, or a required column is missing.
+            NoPointsError: no system can be fitted.
+            ValueError: a required column is missing.
         """
         known = dict(self.descriptions or {})
         frame = as_frame(X)
         observed, self.left_out_ = system_points(frame, {key: value.engines for key, value in known.items()})
         if not observed:
             reasons = "; ".join(self.left_out_.values()) or "no row has a system, a point and a rate above zero"
-            raise ValueError(f"there is no measured point to fit: {reasons}")
+            raise NoPointsError(f"there is no measured point to fit: {reasons}")
         self.points_ = rows_of(frame, observed)
         about = {key: known.get(key, SystemDescription(key)) for key in observed}
         families: dict[str, list[str]] = {}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
 from model.calibration.adjustments import read_adjustments
-from model.calibration.capacity import CapacityModel
+from model.calibration.capacity import CapacityModel, NoPointsError
 from model.calibration.components import with_components
 from model.calibration.descriptions import SystemDescription
 from model.calibration.history import History, enough
@@ -21,17 +21,40 @@ from model.capacity.conditions.fitting import fit as fit_conditions
 from model.capacity.conditions.reading import read_catalogue, read_points
 from model.capacity.conditions.rows import Study
 from model.capacity.questions import lawful_systems
+from model.documents import not_finite
+from model.isolation import Faults, each, together
 from model.systems import catalogue
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """``systems`` by id as a bundle holds them; ``refused`` has the reason for each that has data but no use."""
+    """``systems`` by id as a bundle holds them; ``refused`` has the reason for each that has data but no use.
+
+    ``faults`` names those among the refused of which a stage ended in an error, which is a fault to be reported.
+    """
 
     systems: Mapping[str, Any]
     refused: Mapping[str, str]
     points: pd.DataFrame
     conditions: Mapping[str, Any]
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, faults: Mapping[str, str]) -> Calibrated:
+        """What is left when a later stage failed for some of the systems."""
+        return replace(
+            self,
+            systems={name: entry for name, entry in self.systems.items() if name not in faults},
+            refused={**self.refused, **faults},
+            faults={**self.faults, **faults},
+        )
+
+
+class NothingCalibratedError(ValueError):
+    """No system can be calibrated; ``faults`` has those of which calibration ended in an error."""
+
+    def __init__(self, message: str, faults: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.faults = faults
 
 
 def calibrate(
@@ -42,7 +65,7 @@ def calibrate(
     ratings: Mapping[str, tuple[float | None, float | None]] | None = None,
     machines: Sequence[Mapping[str, Any]] = (),
 ) -> Calibrated:
-    """Calibrate all systems; one that cannot be never keeps the others from it.
+    """Calibrate all systems; one that cannot be, or fails, never keeps the others from it.
 
     Args:
         points: the mart of measured points.
@@ -53,44 +76,87 @@ def calibrate(
         machines: ratings of other machines that the installation imported, see ``model.hardware.imported``.
 
     Raises:
-        ValueError: nothing can be calibrated.
+        NothingCalibratedError: no system can be calibrated.
     """
-    systems: dict[str, Any] = {}
-    refused: dict[str, str] = {}
-    for name, history in sorted(usable(histories).items()):
-        try:
-            systems[name] = with_components(entry(history), history)
-        except Unusable as reason:
-            refused[name] = str(reason)
+    long = usable(histories)
+    systems, refused, faults = _of_histories(long)
     frame = as_frame(points)
-    frame = frame[~frame["system_id"].isin({name.partition("/")[0] for name in usable(histories)})]
-    if len(frame):
-        try:
-            model = CapacityModel(descriptions).fit(frame)
-            systems |= model.systems_
-            refused |= model.left_out_
-            frame = model.points_
-        except ValueError as reason:
-            if not systems and not figures:
-                raise
-            refused |= {str(name): str(reason) for name in frame["system_id"].unique()}
+    frame = frame[~frame["system_id"].isin({name.partition("/")[0] for name in long})]
+    model, left_out, new = _of_points(frame, descriptions)
+    refused |= left_out
+    faults |= new
+    if model is not None:
+        systems |= model.systems_
+        frame = model.points_
+    else:
+        frame = frame[:0]
     for name, history in histories.items():
         if name not in systems and name not in refused:
             refused[name] = (
                 f"{len(history.seconds)} intervals and no measured point: too little to calibrate on; load at least "
                 "three days of intervals, or a runs file that names measured points"
             )
-    if not systems and not figures:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
-        raise ValueError(f"nothing can be calibrated: {reasons or 'there is neither a history nor a measured point'}")
     known = to_plain(read_adjustments())
-    conditions = _conditions(figures)
+    added = {"adjustments": known, **({"machine_ratings": list(machines)} if machines else {})}
+    whole, new = each(
+        "calibration",
+        systems,
+        lambda name: _written(_rated({**systems[name], **added}, (ratings or {}).get(name, (None, None)))),
+    )
+    conditions, unfitted = _conditions(figures)
+    faults |= new | unfitted
+    whole = {name: made for name, made in whole.items() if name not in faults}
+    if not whole and not conditions:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in {**refused, **faults}.items())
+        why = reasons or "there is neither a history nor a measured point"
+        raise NothingCalibratedError(f"nothing can be calibrated: {why}", faults)
     if conditions:
         conditions["adjustments"] = known
         refused = {name: reason for name, reason in refused.items() if name not in lawful_systems(conditions)}
-    added = {"adjustments": known, **({"machine_ratings": list(machines)} if machines else {})}
-    whole = {name: _rated({**made, **added}, (ratings or {}).get(name, (None, None))) for name, made in systems.items()}
-    return Calibrated(whole, refused, frame, conditions)
+    return Calibrated(whole, {**refused, **faults}, frame, conditions, faults)
+
+
+def _of_histories(histories: Mapping[str, History]) -> tuple[dict[str, Any], dict[str, str], Faults]:
+    """Entries of histories, the reason for each that cannot be calibrated, and the faults."""
+    refused: dict[str, str] = {}
+
+    def calibrated(name: str) -> dict[str, Any] | None:
+        try:
+            return with_components(entry(histories[name]), histories[name])
+        except Unusable as reason:
+            refused[name] = str(reason)
+            return None
+
+    made, faults = each("calibration", sorted(histories), calibrated)
+    return {name: one for name, one in made.items() if one is not None}, refused, faults
+
+
+def _of_points(
+    frame: pd.DataFrame, descriptions: Mapping[str, SystemDescription] | None
+) -> tuple[CapacityModel | None, dict[str, str], Faults]:
+    """The model of all systems with points, None without any; and as of :func:`_of_histories`."""
+
+    def fitted(names: Sequence[str]) -> tuple[CapacityModel | None, dict[str, str]]:
+        try:
+            model = CapacityModel(descriptions).fit(frame[frame["system_id"].isin(names)])
+        except NoPointsError as reason:
+            return None, {name: str(reason) for name in names}
+        return model, model.left_out_
+
+    found, faults = together("calibration", [str(name) for name in frame["system_id"].unique()], fitted)
+    model, left_out = found or (None, {})
+    return model, left_out, faults
+
+
+def _written(entry: dict[str, Any]) -> dict[str, Any]:
+    """The entry, whose parameters are all finite: null stands for no parameter.
+
+    Raises:
+        ValueError: one is not; it is named.
+    """
+    for place, number in not_finite(entry):
+        raise ValueError(f"the parameter {place} is {number}")
+    return entry
 
 
 def _rated(entry: dict[str, Any], rates: tuple[float | None, float | None]) -> dict[str, Any]:
@@ -99,7 +165,18 @@ def _rated(entry: dict[str, Any], rates: tuple[float | None, float | None]) -> d
     return {**found, "outputs": [*entry["outputs"], *msu.outputs(found)]}
 
 
-def _conditions(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _conditions(figures: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], Faults]:
+    """Condition laws of the systems of these figures, and the faults."""
+
+    def fitted(names: Sequence[str]) -> dict[str, Any]:
+        return _written(_condition_laws([row for row in figures if row["system_id"] in names]))
+
+    names = list(dict.fromkeys(str(row["system_id"]) for row in figures))
+    found, faults = together("calibration of condition laws", names, fitted)
+    return found or {}, faults
+
+
+def _condition_laws(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Condition laws of the reference systems among the measured and of all other systems whose runs name conditions.
 
     Empty where there are none.

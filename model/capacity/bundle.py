@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from model import documents
+
 SCHEMA = "etalon-bundle/11"
 DIGITS = 12
 # Draws say how far, not where: these many digits are enough for a spread.
@@ -64,7 +66,7 @@ def rounded(value: Any, digits: int = DIGITS) -> Any:
 
 def dumps(bundle: Mapping[str, Any]) -> str:
     """The bundle as text: one line, keys sorted, floats as shortest round-trip text."""
-    return json.dumps(bundle, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+    return documents.dumps(bundle, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def loads(text: str, origin: str = "bundle") -> dict[str, Any]:

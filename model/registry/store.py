@@ -15,10 +15,13 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from model.capacity import bundle as bundles
+from model.isolation import Faults
 
 if TYPE_CHECKING:
     from model.calibration.systems import Calibrated
@@ -46,12 +49,16 @@ SERVED = Path(__file__).with_name("served.py")
 
 
 class ModelVersion(NamedTuple):
-    """A registered version: ``champion`` says whether it holds the alias."""
+    """A registered version: ``champion`` says whether it holds the alias.
+
+    ``faults`` has the systems whose evidence could not be made: the version has their entries of the champion before.
+    """
 
     name: str
     version: str
     run_id: str
     champion: bool
+    faults: Mapping[str, str] = MappingProxyType({})
 
     @property
     def model_version(self) -> str:
@@ -67,6 +74,10 @@ class NoVersionError(LookupError):
     """No such version can be put in service."""
 
 
+class NothingToRegisterError(RuntimeError):
+    """No system is left to register; the message says why each failed."""
+
+
 class RegistryDamagedError(RuntimeError):
     """The registry's database cannot be read, or its server not be reached."""
 
@@ -77,6 +88,7 @@ def register(
     data_identity: Mapping[str, Any],
     tracking_dir: Path,
     server: str | None = None,
+    standing: Mapping[str, Any] | None = None,
 ) -> ModelVersion:
     """Register a fitted model with metrics, plots, error table and the identity of its data.
 
@@ -90,25 +102,46 @@ def register(
         data_identity: what it was fitted on, as short texts: ledger hash, dbt manifest, commit, ...; they become tags.
         tracking_dir: folder of the artifacts and, without a server, of the SQLite backend; made if absent.
         server: address of a database server that is the backend, such as ``postgresql+psycopg2://etalon@db.example/mlflow``.
+        standing: the champion's bundle, whose entries are kept of systems whose evidence cannot be made.
+
+    Raises:
+        NothingToRegisterError: the evidence of every system failed, and there is no champion.
     """
+    from model.registry.evidence import write_evidence
+    from model.validation.drift import keep
+
+    bundle = _bundled(fitted, validation, data_identity)
+    with tracking(tracking_dir, server) as mlflow, tempfile.TemporaryDirectory() as scratch:
+        client = mlflow.MlflowClient()
+        version, folder, faults = _registered(client, bundle), Path(scratch), Faults()
+        if version is None:
+            metrics, faults = write_evidence(fitted, validation, bundle, folder)
+            if faults:
+                systems = keep(fitted.systems, standing, faults)
+                if not systems and not fitted.conditions:
+                    raise NothingToRegisterError(f"no system is left to register: {'; '.join(faults.values())}")
+                fitted, validation = replace(fitted.without(faults), systems=systems), validation.without(faults)
+                bundle = _bundled(fitted, validation, data_identity)
+            version = _registered(client, bundle) or _log(mlflow, fitted, validation, bundle, folder, metrics)
+        champion = validation.passed or not _has_passed(mlflow, client)
+        if champion:
+            client.set_registered_model_alias(MODEL_NAME, CHAMPION, version.version)
+        return ModelVersion(MODEL_NAME, str(version.version), str(version.run_id), champion, faults)
+
+
+def _bundled(fitted: Calibrated, validation: Validation, data_identity: Mapping[str, Any]) -> dict[str, Any]:
     gates = {name: validation.verdict(name) for name in fitted.systems}
-    bundle = bundles.build(
+    return bundles.build(
         {name: entry if "kept" in entry else {**entry, "gate": gates[name]} for name, entry in fitted.systems.items()},
         data={key: str(value) for key, value in data_identity.items()},
         validation={"passed": validation.passed, "errors": validation.errors()},
         refused=fitted.refused,
         conditions=fitted.conditions,
     )
-    digest = hashlib.sha256(bundles.dumps(bundle).encode()).hexdigest()
-    with tracking(tracking_dir, server) as mlflow:
-        client = mlflow.MlflowClient()
-        standing = _standing(client, digest)
-        if standing is None:
-            standing = _log(mlflow, fitted, validation, bundle, digest)
-        champion = validation.passed or not _has_passed(mlflow, client)
-        if champion:
-            client.set_registered_model_alias(MODEL_NAME, CHAMPION, standing.version)
-        return ModelVersion(MODEL_NAME, str(standing.version), str(standing.run_id), champion)
+
+
+def _digest(bundle: Mapping[str, Any]) -> str:
+    return hashlib.sha256(bundles.dumps(bundle).encode()).hexdigest()
 
 
 def _has_passed(mlflow: Any, client: Any) -> bool:
@@ -245,17 +278,24 @@ def tracking(tracking_dir: Path, server: str | None) -> Iterator[Any]:
         logger.setLevel(level)
 
 
-def _standing(client: Any, digest: str) -> Any:
-    found = client.search_model_versions(f"name = '{MODEL_NAME}' and tags.bundle_sha256 = '{digest}'")
+def _registered(client: Any, bundle: Mapping[str, Any]) -> Any:
+    """The latest version with this bundle; None where there is none."""
+    found = client.search_model_versions(f"name = '{MODEL_NAME}' and tags.bundle_sha256 = '{_digest(bundle)}'")
     return max(found, key=lambda version: int(version.version), default=None)
 
 
-def _log(mlflow: Any, fitted: Calibrated, validation: Validation, bundle: Mapping[str, Any], digest: str) -> Any:
+def _log(
+    mlflow: Any,
+    fitted: Calibrated,
+    validation: Validation,
+    bundle: Mapping[str, Any],
+    folder: Path,
+    metrics: Mapping[str, float],
+) -> Any:
+    """Register a version with its evidence in ``folder``."""
     import pandas as pd
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema
-
-    from model.validation.plots import write_plots
 
     named = [("system_id", "string"), ("etr_tps", "double")]
     answered = [("metric", "string"), ("condition", "string"), ("value", "double"), ("lo", "double"), ("hi", "double")]
@@ -265,22 +305,13 @@ def _log(mlflow: Any, fitted: Calibrated, validation: Validation, bundle: Mappin
     )
     highest = {name: float(entry["support_tps"][1]) for name, entry in sorted(fitted.systems.items())}
     example = pd.DataFrame({"system_id": list(highest), "etr_tps": list(highest.values())})
-    tags = {**bundle["data"], "bundle_sha256": digest, "gate": "passed" if validation.passed else "failed"}
+    tags = {**bundle["data"], "bundle_sha256": _digest(bundle), "gate": "passed" if validation.passed else "failed"}
     experiment = mlflow.get_experiment_by_name(EXPERIMENT)
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        mlflow.start_run(experiment_id=experiment.experiment_id, tags=tags) as run,
-    ):
-        folder = Path(scratch)
-        bundles.write(bundle, folder / BUNDLE_FILE)
-        validation.table.to_csv(folder / "error_table.csv", index=False)
-        validation.histories.to_csv(folder / "histories.csv", index=False)
-        validation.drift.to_csv(folder / "drift.csv", index=False)
-        write_plots(fitted.systems, validation, fitted.points, folder / "plots")
-        _write_networks(bundle, folder / "networks")
-        mlflow.log_artifacts(scratch)
+    bundles.write(bundle, folder / BUNDLE_FILE)
+    with mlflow.start_run(experiment_id=experiment.experiment_id, tags=tags) as run:
+        mlflow.log_artifacts(str(folder))
         mlflow.log_params({"systems": len(fitted.systems), "points": len(fitted.points)})
-        mlflow.log_metrics(_metrics(validation))
+        mlflow.log_metrics(metrics)
         logged = mlflow.pyfunc.log_model(
             name=MODEL_NAME,
             python_model=str(SERVED),
@@ -300,39 +331,3 @@ def _log(mlflow: Any, fitted: Calibrated, validation: Validation, bundle: Mappin
     return client.create_model_version(
         MODEL_NAME, logged.model_uri, run_id=run.info.run_id, tags=tags, model_id=logged.model_id
     )
-
-
-def _write_networks(bundle: Mapping[str, Any], folder: Path) -> None:
-    """The network of each system at its operating point, as TOML; none where that has no steady state."""
-    from model.capacity.network import described
-    from model.capacity.questions import QuestionError
-
-    folder.mkdir()
-    for name in bundle["systems"]:
-        with suppress(QuestionError):
-            network = described(bundle, name).network
-            (folder / f"{name.replace('/', '-')}.toml").write_text(network.to_toml(), encoding="utf-8")
-
-
-def _metrics(validation: Validation) -> dict[str, float]:
-    """Summary figures as MLflow metrics: ``<system>/<metric>/<figure>``, of a history ``<system>/<scheme>/...``."""
-    figures = ("mean_abs_error_pct", "max_abs_error_pct", "coverage", "mean_half_width_pct")
-    found = {
-        f"{row['system']}/{row['metric']}/{figure}": float(row[figure])
-        for row in validation.summary.to_dict("records")
-        for figure in figures
-        if row[figure] == row[figure]
-    }
-    for system, simulated in validation.simulated.items():
-        for load in simulated["loads"]:
-            where = f"{system}/simulated at {load['filled_pct']:g} pct"
-            found |= {f"{where}/{name}": float(load[name]) for name in ("busy_error_pct", "response_error_pct")}
-    if len(validation.drift):
-        for row in validation.drift[validation.drift["last"] == validation.drift["last"].max()].to_dict("records"):
-            where = "/".join(filter(None, (row["system"], "champion on new days", row["metric"], row["class"])))
-            found |= {f"{where}/{name}": float(row[name]) for name in ("median_abs_error_pct", "coverage")}
-    for row in validation.histories.to_dict("records"):
-        where = "/".join(filter(None, (row["system"], row["scheme"], row["metric"], row["class"])))
-        found[f"{where}/median_abs_error_pct"] = float(row["median_abs_error_pct"])
-        found[f"{where}/baseline_pct"] = float(row["baseline_pct"])
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from model.calibration.history import History, enough
 from model.calibration.production import Unusable, entry
 from model.capacity.ensemble import System
+from model.capacity.questions import lawful_systems
+from model.isolation import each
 from model.validation.origin import BUSY_PCT, COLUMNS, RESPONSE_PCT, compared
 
 SCHEME = "champion on new days"
@@ -31,11 +33,13 @@ class Challenge:
 
     ``systems`` are the entries of the new bundle; one that was kept from the champion has ``kept`` with its
     ``model_version`` and ``reason``. ``scores`` are the champion's errors on new days: the columns of
-    :data:`model.validation.origin.COLUMNS` with ``model_version``, ``first`` and ``last`` local start.
+    :data:`model.validation.origin.COLUMNS` with ``model_version``, ``first`` and ``last`` local start. ``faults`` says
+    of which systems the champion could not be scored, and why: their new entries take its place.
     """
 
     systems: Mapping[str, Any]
     scores: pd.DataFrame
+    faults: Mapping[str, str] = field(default_factory=dict)
 
 
 def challenge(
@@ -58,32 +62,57 @@ def challenge(
         simulated: agreement of the new entries with the simulator.
         refused: why a system could not be calibrated anew.
     """
-    chosen, scores = dict(systems), []
-    for name, own in (standing or {"systems": {}})["systems"].items():
-        reason = (refused or {}).get(name, "")
-        if standing is None or (name not in systems and not reason):
-            continue
-        version = own.get("kept", {}).get("model_version", standing["model_version"])
-        if name not in systems:
-            chosen[name] = {
-                **own,
-                "kept": {"model_version": version, "reason": f"it was not calibrated anew: {reason}"},
-            }
-            continue
+    chosen = keep(systems, standing, {name: why for name, why in (refused or {}).items() if name not in systems})
+    if standing is None:
+        return Challenge(chosen, _scores([]))
+    scores = []
+
+    def challenged(name: str) -> dict[str, Any] | None:
+        """The champion's entry where it is kept."""
+        own, history = standing["systems"][name], histories.get(name)
         reason = _disagrees(own, simulated.get(name))
-        history = histories.get(name)
         if history is not None and own.get("period"):
-            try:
-                found, worse = _on_new_days(own, history)
-            except (KeyError, TypeError, ValueError):
-                # A champion of another layout cannot be asked; the new entry takes its place.
-                continue
-            scores.append(found.assign(model_version=version))
+            found, worse = _on_new_days(own, history)
+            scores.append(found.assign(model_version=_version(standing, own)))
             reason = reason or worse
-        if reason:
-            chosen[name] = {**own, "kept": {"model_version": version, "reason": reason}}
+        return _kept(standing, name, reason) if reason else None
+
+    kept, faults = each("scoring the champion", [name for name in standing["systems"] if name in systems], challenged)
+    chosen |= {name: own for name, own in kept.items() if own is not None}
+    return Challenge(chosen, _scores(scores), faults)
+
+
+def keep(systems: Mapping[str, Any], standing: Mapping[str, Any] | None, reasons: Mapping[str, str]) -> dict[str, Any]:
+    """The systems without those that ``reasons`` names, for each of which the champion's entry stands if it has one."""
+    chosen = {name: entry for name, entry in systems.items() if name not in reasons or "kept" in entry}
+    for name, reason in reasons.items():
+        if standing is not None and name in standing["systems"] and name not in chosen:
+            chosen[name] = _kept(standing, name, f"it was not calibrated anew: {reason}")
+    return chosen
+
+
+def keep_laws(
+    conditions: Mapping[str, Any], standing: Mapping[str, Any] | None, faults: Mapping[str, str]
+) -> Mapping[str, Any]:
+    """The condition laws, or all of the champion's where those of a system failed that the champion has."""
+    before = (standing or {}).get("conditions", {})
+    lost = faults.keys() & lawful_systems(before) - lawful_systems(conditions)
+    return before if lost else conditions
+
+
+def _kept(standing: Mapping[str, Any], name: str, reason: str) -> dict[str, Any]:
+    own = standing["systems"][name]
+    return {**own, "kept": {"model_version": _version(standing, own), "reason": reason}}
+
+
+def _version(standing: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """The version in which an entry of the champion was calibrated."""
+    return str(own.get("kept", {}).get("model_version", standing["model_version"]))
+
+
+def _scores(found: list[pd.DataFrame]) -> pd.DataFrame:
     columns = [*COLUMNS, "first", "last", "model_version"]
-    return Challenge(chosen, pd.concat(scores, ignore_index=True) if scores else pd.DataFrame(columns=columns))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=columns)
 
 
 def drifted(scores: pd.DataFrame) -> tuple[str, ...]:

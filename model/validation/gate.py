@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
+
+from model.documents import finite
 
 # Performance studies call measurements within 3 % equivalent (ims10) and repeat them within 1 % (ims14_z14).
 TOTAL_MEAN_PCT = 1.0
@@ -23,16 +24,16 @@ FEWEST = 3
 
 @dataclass(frozen=True)
 class Check:
-    """One condition of the gate: the figure seen, the limit, and whether it holds."""
+    """One condition of the gate: the figure seen, NaN where there was none, the limit, and whether it holds."""
 
     name: str
-    value: float | None
+    value: float
     limit: float
     passed: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return asdict(self)
+        return dict(finite(asdict(self)))
 
 
 def checks(table: pd.DataFrame) -> tuple[Check, ...]:
@@ -70,8 +71,8 @@ def passed(gate: Iterable[Check]) -> bool:
 
 
 def _at_most(name: str, value: float, limit: float) -> Check:
-    return Check(name, None if np.isnan(value) else value, limit, bool(value <= limit))
+    return Check(name, value, limit, bool(value <= limit))
 
 
 def _at_least(name: str, value: float, limit: float) -> Check:
-    return Check(name, None if np.isnan(value) else value, limit, bool(value >= limit))
+    return Check(name, value, limit, bool(value >= limit))

@@ -5,8 +5,8 @@ measurement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from model.calibration.observations import as_frame, rows_of, system_points
 from model.capacity import bundle as bundles
 from model.capacity.answer import Output
 from model.capacity.ask import predict
+from model.documents import finite
+from model.isolation import each
 from model.validation import origin
 from model.validation.gate import FEWEST, Check, checks, passed
 
@@ -47,7 +49,8 @@ class Validation:
     A system without an entry in ``gates`` had too little to hold out and is not judged. By system, ``simulated`` has
     how far its answers are from the simulator's (:func:`model.validation.agreement.agreement`), and ``replayed`` how
     far recorded transactions are from replayed ones (:func:`model.validation.replay.judged`). ``drift`` are the
-    champion's errors on days it had not seen, night by night.
+    champion's errors on days it had not seen, night by night. ``faults`` has the systems whose validation ended in an
+    error.
     """
 
     table: pd.DataFrame
@@ -57,6 +60,7 @@ class Validation:
     simulated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     replayed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     drift: pd.DataFrame = field(default_factory=pd.DataFrame)
+    faults: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -103,6 +107,11 @@ class Validation:
         ]
         return [row for table in tables for row in _records(table)]
 
+    def without(self, faults: Mapping[str, str]) -> Validation:
+        """The validation where a later stage failed for some of the systems: they pass no gate."""
+        gates = {name: gate for name, gate in self.gates.items() if name not in faults}
+        return replace(self, gates=gates, faults={**self.faults, **faults})
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: ``rows, summary, histories, drift, gates, checks``, the last those of all gates."""
         return {
@@ -135,26 +144,43 @@ def error_table(
         One row a point and metric: ``system, point, etr_tps, metric, role`` (total, part, response), ``measured,
         predicted, error_pct, lo, hi, half_width_pct, covered, extrapolated``.
     """
+    systems, errors_of = _leave_one_out(points, descriptions, model)
+    return _table([errors_of(system) for system in systems])
+
+
+def _leave_one_out(
+    points: Any, descriptions: Mapping[str, SystemDescription] | None, model: CapacityModel | None = None
+) -> tuple[list[str], Callable[[str], list[dict[str, Any]]]]:
+    """The systems that have at least two points, and what gives the rows of one of them."""
     prototype = CapacityModel(descriptions) if model is None else model
     known = dict(prototype.descriptions or {})
     frame = as_frame(points)
+    if frame.empty:
+        return [], lambda _: []
     frame = rows_of(frame, system_points(frame, {key: value.engines for key, value in known.items()})[0])
-    rows: list[dict[str, Any]] = []
-    for index, row in frame.iterrows():
-        system, point = str(row["system_id"]), str(row["point"])
-        if (frame["system_id"] == system).sum() < 2:
-            continue
-        fitted = clone(prototype).fit(frame.drop(index=index))
-        if system not in fitted.systems_:
-            continue
-        answer = predict(_bundle(fitted), system, {"etr_tps": float(row["etr_tps"])})
+    counts = frame["system_id"].value_counts(sort=False)
+
+    def errors_of(system: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
         about = known.get(system, SystemDescription(system))
-        for metric, role in _compared(fitted.systems_[system]):
-            if metric not in frame or not row[metric] > 0 or not about.measured(point, metric):
+        for index, row in frame[frame["system_id"] == system].iterrows():
+            fitted = clone(prototype).fit(frame.drop(index=index))
+            if system not in fitted.systems_:
                 continue
-            output = answer.output(metric)
-            rows.append(_row(system, point, row, metric, role, output, answer.extrapolated))
-    return pd.DataFrame(rows, columns=COLUMNS)
+            answer = predict(_bundle(fitted), system, {"etr_tps": float(row["etr_tps"])})
+            point = str(row["point"])
+            for metric, role in _compared(fitted.systems_[system]):
+                if metric not in frame or not row[metric] > 0 or not about.measured(point, metric):
+                    continue
+                output = answer.output(metric)
+                rows.append(_row(system, point, row, metric, role, output, answer.extrapolated))
+        return rows
+
+    return [str(name) for name in counts.index[counts >= 2]], errors_of
+
+
+def _table(rows: list[list[dict[str, Any]]]) -> pd.DataFrame:
+    return pd.DataFrame([row for of_system in rows for row in of_system], columns=COLUMNS)
 
 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
@@ -194,20 +220,31 @@ def validate(
     descriptions: Mapping[str, SystemDescription] | None = None,
     histories: Mapping[str, History] | None = None,
 ) -> Validation:
-    """Points predicted from other points, later days and higher loads from the rest of a history; gates by system."""
-    table = error_table(points, descriptions) if len(as_frame(points)) else pd.DataFrame(columns=COLUMNS)
-    found = [origin.held_out(history) for _, history in sorted((histories or {}).items())]
-    kept = [frame for frame in found if len(frame)]
+    """Points predicted from other points, later days and higher loads from the rest of a history; gates by system.
+
+    A system whose validation ends in an error has no rows and no gate.
+    """
+    known = histories or {}
+    systems, errors_of = _leave_one_out(points, descriptions)
+    gates: dict[str, tuple[Check, ...]] = {}
+
+    def of_points(name: str) -> list[dict[str, Any]]:
+        rows = errors_of(name)
+        if sum(row["role"] == "total" for row in rows) >= FEWEST:
+            gates[name] = checks(_table([rows]))
+        return rows
+
+    def of_history(name: str) -> pd.DataFrame:
+        frame = origin.held_out(known[name])
+        gates.update({name: gate} if (gate := origin.checks(frame)) else {})
+        return frame
+
+    points_left_out, faults = each("validation", systems, of_points)
+    intervals_left_out, others = each("validation", sorted(known), of_history)
+    table = _table(list(points_left_out.values()))
+    kept = [frame for frame in intervals_left_out.values() if len(frame)]
     over_time = pd.concat(kept, ignore_index=True) if kept else pd.DataFrame(columns=origin.COLUMNS)
-    gates = {}
-    for name, part in table.groupby("system"):
-        if (part["role"] == "total").sum() >= FEWEST:
-            gates[str(name)] = checks(part)
-    for name, part in over_time.groupby("system"):
-        gate = origin.checks(part)
-        if gate:
-            gates[str(name)] = gate
-    return Validation(table, summarise(table), over_time, gates)
+    return Validation(table, summarise(table), over_time, gates, faults={**faults, **others})
 
 
 def _compared(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -252,7 +289,4 @@ def _bundle(fitted: CapacityModel) -> dict[str, Any]:
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {key: None if isinstance(v, float) and np.isnan(v) else v for key, v in row.items()}
-        for row in frame.to_dict("records")
-    ]
+    return [dict(finite(row)) for row in frame.to_dict("records")]

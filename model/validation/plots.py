@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,37 +13,47 @@ from matplotlib.figure import Figure
 from model.capacity.answer import Estimate
 from model.capacity.parts import Law
 from model.drawing import drawing, svg
+from model.isolation import Faults, each, together
 from model.validation.holdout import Validation
 
 HEIGHT = 5.0
 
 
-def write_plots(systems: Mapping[str, Any], validation: Validation, points: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write every plot there is data for; equal inputs give equal files.
+def write_plots(systems: Mapping[str, Any], validation: Validation, points: pd.DataFrame, folder: Path) -> Faults:
+    """Write every plot there is data for, without the systems of which one fails; equal inputs give equal files.
 
     Args:
         systems: ``CapacityModel.systems_``.
         validation: errors of points, of histories, and of champions on new days.
         points: the measured points, as ``as_frame`` gives them.
         folder: where to write; made if absent.
+
+    Returns:
+        Why plots fail, by system.
     """
-    table = validation.table
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    if len(table):
-        written += [_held_out(table, folder / "held_out.svg"), _residuals(table, folder / "residuals.svg")]
-    if len(validation.histories):
-        written.append(_histories(validation.histories, folder / "histories.svg"))
-    if len(validation.drift):
-        written.append(_drift(validation.drift, folder / "drift.svg"))
-    for system, entry in sorted(systems.items()):
-        if not entry["points"]:
-            continue
-        written.append(_usage(system, entry, points[points["system_id"] == system], folder / f"usage-{system}.svg"))
-    return written
+    faults: Faults = {}
+    for name, rows, draw in (
+        ("held_out", validation.table, _held_out),
+        ("residuals", validation.table, _residuals),
+        ("histories", validation.histories, _histories),
+        ("drift", validation.drift, _drift),
+    ):
+        if len(rows):
+            faults |= _of_systems(rows, draw, folder / f"{name}.svg")
+    # A system that is kept from the champion may have no points now.
+    measured = set(points["system_id"]) if len(points) else set()
+    with_points = [system for system, entry in sorted(systems.items()) if entry["points"] and system in measured]
+    faults |= each("plot", with_points, lambda system: _usage(system, systems[system], points, folder))[1]
+    return faults
 
 
-def _held_out(table: pd.DataFrame, path: Path) -> Path:
+def _of_systems(rows: pd.DataFrame, draw: Callable[[pd.DataFrame, Path], None], path: Path) -> Faults:
+    names = [str(name) for name in rows["system"].unique()]
+    return together("plot", names, lambda chosen: draw(rows[rows["system"].isin(chosen)], path))[1]
+
+
+def _held_out(table: pd.DataFrame, path: Path) -> None:
     totals = table[table["role"] != "response"]
     figure, axes = drawing("predicted", "measured", "Held-out points: predicted with 90 % interval", HEIGHT)
     for metric, part in totals.groupby("metric"):
@@ -55,20 +65,20 @@ def _held_out(table: pd.DataFrame, path: Path) -> Path:
     axes.plot(ends, ends, color="0.6", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    return _save(figure, path)
+    _save(figure, path)
 
 
-def _residuals(table: pd.DataFrame, path: Path) -> Path:
+def _residuals(table: pd.DataFrame, path: Path) -> None:
     figure, axes = drawing("error, %", "transactions/s", "Errors of held-out points", HEIGHT)
     for (system, metric), part in table.groupby(["system", "metric"]):
         axes.plot(
             part["etr_tps"], part["error_pct"], marker="o", markersize=3, linewidth=0.6, label=f"{system} {metric}"
         )
     axes.axhline(0.0, color="0.6", linewidth=0.8)
-    return _save(figure, path)
+    _save(figure, path)
 
 
-def _histories(histories: pd.DataFrame, path: Path) -> Path:
+def _histories(histories: pd.DataFrame, path: Path) -> None:
     """Median errors on days and loads left out against those of the best naive way; below the line the model wins."""
     figure, axes = drawing("median error, %", "median error of the best naive way, %", "Held-out intervals", HEIGHT)
     for (scheme, metric), part in histories.groupby(["scheme", "metric"]):
@@ -77,10 +87,10 @@ def _histories(histories: pd.DataFrame, path: Path) -> Path:
     axes.axline((1.0, 1.0), (10.0, 10.0), color="0.6", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    return _save(figure, path)
+    _save(figure, path)
 
 
-def _drift(drift: pd.DataFrame, path: Path) -> Path:
+def _drift(drift: pd.DataFrame, path: Path) -> None:
     figure, axes = drawing("median error, %", "until", "Champions on days they had not seen", HEIGHT)
     for (system, metric, name), part in drift.groupby(["system", "metric", "class"]):
         label = " ".join(filter(None, (str(system), str(metric), str(name))))
@@ -88,10 +98,11 @@ def _drift(drift: pd.DataFrame, path: Path) -> Path:
             pd.to_datetime(part["last"]).to_numpy(), part["median_abs_error_pct"], marker="o", markersize=3, label=label
         )
     figure.autofmt_xdate()
-    return _save(figure, path)
+    _save(figure, path)
 
 
-def _usage(system: str, entry: Mapping[str, Any], points: pd.DataFrame, path: Path) -> Path:
+def _usage(system: str, entry: Mapping[str, Any], points: pd.DataFrame, folder: Path) -> None:
+    points = points[points["system_id"] == system]
     figure, axes = drawing("engines in use", "transactions/s", f"{system}: engines in use", HEIGHT)
     rates = np.linspace(0.05, 1.3, 60) * float(points["etr_tps"].max())
     for name, law in sorted(entry["usage"].items()):
@@ -110,9 +121,8 @@ def _usage(system: str, entry: Mapping[str, Any], points: pd.DataFrame, path: Pa
                 measured = points[metric] * points["etr_tps"] * 1e-6
             axes.plot(points["etr_tps"], measured, "o", markersize=3, color=line.get_color())
     axes.axhline(entry["engines"], color="0.6", linewidth=0.8, linestyle="--")
-    return _save(figure, path)
+    _save(figure, folder / f"usage-{system}.svg")
 
 
-def _save(figure: Figure, path: Path) -> Path:
+def _save(figure: Figure, path: Path) -> None:
     path.write_text(svg(figure), encoding="utf-8")
-    return path

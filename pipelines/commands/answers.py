@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from model import documents
 from pipelines import answer_text, steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
@@ -198,7 +199,7 @@ def batch(
     champion = _champion()
     replies = [answer(champion, one.kind, json.loads(one.question.arguments())) for one in asked.questions]
     answers = many.joined(champion["model_version"], [(reply.status, reply.body) for reply in replies])
-    typer.echo(json.dumps(json.loads(answers), indent=2))
+    typer.echo(documents.dumps(json.loads(answers), indent=2))
 
 
 def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str]:
@@ -263,4 +264,4 @@ def _champion() -> Mapping[str, Any]:
 
 
 def _show(found: dict[str, Any], as_json: bool, words: Callable[[dict[str, Any]], str]) -> None:
-    typer.echo(json.dumps(found, indent=2) if as_json else words(found))
+    typer.echo(documents.dumps(found, indent=2) if as_json else words(found))

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from model import documents
 from pipelines import text
 from pipelines.home import Home
 
@@ -33,9 +34,7 @@ def questions(
         return
     found = known.answer(Home.from_environment().snapshot, asked)
     if as_json:
-        import json
-
-        typer.echo(json.dumps(found.to_pylist(), indent=2, default=str))
+        typer.echo(documents.dumps(found.to_pylist(), indent=2))
     elif as_csv:
         import pyarrow.csv
 

@@ -1,11 +1,11 @@
 """Commands that set measurements side by side: compare."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from model import documents
 from pipelines import text
 from pipelines.home import Home
 
@@ -64,7 +64,7 @@ def compare(
     )
     written = comparing.write(found, out or home.root / "comparisons" / comparing.folder_name(runs))
     if as_json:
-        typer.echo(json.dumps(report.as_dict(found), indent=2))
+        typer.echo(documents.dumps(report.as_dict(found), indent=2))
     else:
         for run in found.runs:
             typer.echo(report.run_line(run))

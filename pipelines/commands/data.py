@@ -1,6 +1,5 @@
 """Commands over records and tables: lab, ingest, forget, build, check, publish, sql, decode."""
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from model import documents
 from pipelines import forms, steps, text
 from pipelines import layouts as own
 from pipelines.commands import twins
@@ -108,7 +108,7 @@ def lab(
             written = steps.render(names, folder, seed)
         for left in steps.not_rendered(names):
             typer.echo(left, err=True)
-    typer.echo(json.dumps([str(path) for path in written]) if as_json else "\n".join(map(str, written)))
+    typer.echo(documents.dumps([str(path) for path in written]) if as_json else "\n".join(map(str, written)))
 
 
 def ingest(
@@ -148,7 +148,7 @@ def ingest(
         )
         reporter.note(text.counted(len(reports), "file"))
     if as_json:
-        typer.echo(json.dumps({"files": [report.to_dict() for report in reports]}, indent=2))
+        typer.echo(documents.dumps({"files": [report.to_dict() for report in reports]}, indent=2))
     else:
         typer.echo(loaded(reports))
     for report in reports:
@@ -288,7 +288,7 @@ def check(as_json: Json = False) -> None:
     """
     verdict = judged(Home.from_environment(), Reporter(), steps.check)
     if as_json:
-        typer.echo(json.dumps(verdict.as_dict(), indent=2, default=str))
+        typer.echo(documents.dumps(verdict.as_dict(), indent=2))
     else:
         rows = [
             {

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from model import documents
 from pipelines import provenance, steps, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
@@ -58,7 +59,7 @@ def systems(as_json: Json = False) -> None:
         )
     if as_json:
         gates = {name: entry.get("gate") for name, entry in bundle["systems"].items()}
-        typer.echo(json.dumps({"systems": [row | {"gate": gates.get(row["system"])} for row in rows]}, indent=2))
+        typer.echo(documents.dumps({"systems": [row | {"gate": gates.get(row["system"])} for row in rows]}, indent=2))
     else:
         typer.echo(text.table(rows))
 
@@ -69,14 +70,14 @@ def fit(as_json: Json = False) -> None:
     with reporter.step("calibrating, validating, registering"):
         fitted = steps.fit(home)
         reporter.note(fitted.line)
-    for reason in fitted.left_out.values():
-        typer.echo(f"etalon: not calibrated: {reason}", err=True)
+    for name, reason in fitted.left_out.items():
+        typer.echo(f"etalon: {name} is not calibrated: {reason}", err=True)
     for name, kept in fitted.kept.items():
         typer.echo(f"etalon: {name} is kept from {kept['model_version']}: {kept['reason']}", err=True)
     for remark in fitted.drifted:
         typer.echo(f"etalon: the champion before has drifted: {remark}", err=True)
     if as_json:
-        typer.echo(json.dumps(fitted.to_dict(), indent=2, default=str))
+        typer.echo(documents.dumps(fitted.to_dict(), indent=2))
     else:
         typer.echo(f"{fitted.line}\nbundle: {fitted.bundle}")
     if not fitted.promoted:
@@ -104,7 +105,7 @@ def champion(
         }
         for one in json.loads(home.versions.read_text(encoding="utf-8"))["versions"]
     ]
-    typer.echo(json.dumps({"versions": rows}, indent=2) if as_json else text.table(rows))
+    typer.echo(documents.dumps({"versions": rows}, indent=2) if as_json else text.table(rows))
 
 
 def validate(
@@ -117,19 +118,19 @@ def validate(
     if studies:
         with Reporter().step("predicting levels of conditions that were left out"):
             levels = steps.validate_studies(Home.from_environment())
-        typer.echo(json.dumps(levels.to_dict(), indent=2) if as_json else levels.to_text())
+        typer.echo(documents.dumps(levels.to_dict(), indent=2) if as_json else levels.to_text())
         return
     with Reporter().step("predicting what was held out"):
         found = steps.validate(Home.from_environment())
     plain = found.to_dict()
     if as_json:
-        typer.echo(json.dumps(plain, indent=2))
+        typer.echo(documents.dumps(plain, indent=2))
     else:
         columns = ("system", "point", "etr_tps", "metric", "measured", "predicted", "error_pct", "lo", "hi", "covered")
-        typer.echo(text.table(plain["rows"], {name: name for name in columns}))
+        typer.echo(text.table([*map(documents.for_readers, plain["rows"])], {name: name for name in columns}))
         if plain["histories"]:
-            typer.echo("\n" + text.table(plain["histories"]))
+            typer.echo("\n" + text.table([*map(documents.for_readers, plain["histories"])]))
         columns_of_gate = {"system": "system", "name": "gate", "value": "seen", "limit": "limit", "passed": "passed"}
-        typer.echo("\n" + text.table(plain["checks"], columns_of_gate))
+        typer.echo("\n" + text.table([*map(documents.for_readers, plain["checks"])], columns_of_gate))
     if not found.passed:
         raise EtalonError("no system passes its validation gate", Exit.GATE)

@@ -1,6 +1,5 @@
 """Commands over networks, described in TOML or calibrated: solve, simulate, replay, export-network."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from model import documents
 from pipelines import answer_text, steps, transactions
 from pipelines.commands.answers import At, SystemName, keys
 from pipelines.exits import EtalonError, Exit
@@ -73,10 +73,11 @@ def solve(
         network = _network(model, capacity_table, measured_on, on, workload, pool or [])
         if sweep is not None:
             swept = sweep_load(network, _factors(sweep))
-            typer.echo(json.dumps(report.sweep_as_dict(swept), indent=2) if as_json else report.sweep_as_text(swept))
+            as_text = report.sweep_as_text
+            typer.echo(documents.dumps(report.sweep_as_dict(swept), indent=2) if as_json else as_text(swept))
             return
         found = analytic(network, method.value)
-    typer.echo(json.dumps(report.as_dict(found), indent=2) if as_json else report.as_text(found))
+    typer.echo(documents.dumps(report.as_dict(found), indent=2) if as_json else report.as_text(found))
 
 
 def simulate(
@@ -125,7 +126,7 @@ def simulate(
             return
         with Reporter().step(f"simulating {network.name}"):
             found = run(network, **options, details=True)
-    typer.echo(json.dumps(report.as_dict(found), indent=2) if as_json else report.as_text(found))
+    typer.echo(documents.dumps(report.as_dict(found), indent=2) if as_json else report.as_text(found))
 
 
 def replay(
@@ -140,7 +141,7 @@ def replay(
     with _refusals(), Reporter().step(f"replaying recorded transactions through {system}"):
         asked_at, rows = transactions.replayed(Home.from_environment(), _champion(), system, keys(at), seed)
     if as_json:
-        typer.echo(json.dumps({"system": system, "at": asked_at, "classes": rows}, indent=2))
+        typer.echo(documents.dumps({"system": system, "at": asked_at, "classes": rows}, indent=2))
     else:
         typer.echo(answer_text.replay(system, asked_at, rows))
 
@@ -166,7 +167,7 @@ def _simulate_system(system: str, asked: dict[str, Any], options: dict[str, Any]
 
     with _refusals(), Reporter().step(f"simulating {system}"):
         found = simulated(_champion(), system, asked, **options).to_dict()
-    typer.echo(json.dumps(found, indent=2) if as_json else answer_text.answer(found, details=True))
+    typer.echo(documents.dumps(found, indent=2) if as_json else answer_text.answer(found, details=True))
 
 
 def _champion() -> Any:
@@ -218,7 +219,7 @@ def _replayed(network: "Network", source: str, seed: int, as_json: bool) -> str:
         found, left_s = run(network, records.arrival_s, records.classes, records.work_s, seed=seed, details=True)
     rows = report.replayed_rows(network, records, np.asarray(left_s))
     if as_json:
-        return json.dumps(report.as_dict(found) | {"replayed": rows}, indent=2)
+        return documents.dumps(report.as_dict(found) | {"replayed": rows}, indent=2)
     return report.as_text(found) + "\n" + report.replayed_as_text(rows)
 
 

@@ -1,12 +1,12 @@
 """Commands that keep an installation running: nightly, acknowledge, retain, backup, restore, migrate."""
 
 import datetime as dt
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from model import documents
 from pipelines import text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
@@ -35,7 +35,7 @@ def nightly(
     home = Home.from_environment()
     night = run.run(home, _day(day))
     if as_json:
-        typer.echo(json.dumps(night.to_dict(), indent=2, default=str))
+        typer.echo(documents.dumps(night.to_dict(), indent=2))
     else:
         for finding in (one for one in night.unacknowledged if one.text not in night.errors):
             typer.echo(f"{finding.severity}: {finding.text}" + (f"\n    {finding.advice}" if finding.advice else ""))

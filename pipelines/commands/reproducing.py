@@ -1,11 +1,11 @@
 """The command that holds Etalon against what was published: reproduce."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from model import documents
 from pipelines import text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
@@ -36,7 +36,7 @@ def reproduce(
     found = reproduction.run(home, reproduction.chosen(system), Reporter())
     written = reproduction.write(found, out or home.root / "reports" / "reproduce")
     if as_json:
-        typer.echo(json.dumps(report.as_dict(found), indent=2))
+        typer.echo(documents.dumps(report.as_dict(found), indent=2))
     else:
         rows = [{"system": name, **report.summary(results)} for name, results in found.items()]
         typer.echo(text.table([*rows, {"system": "all", **report.total(found)}]))

@@ -1,6 +1,5 @@
 """Commands that run something: demo, serve with its tokens, doctor."""
 
-import json
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from model import documents
 from pipelines import demonstration, diagnosis, steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
@@ -115,7 +115,7 @@ def doctor(
         return
     findings = diagnosis.examine(Home.from_environment(), Path.cwd())
     if as_json:
-        typer.echo(json.dumps({"checks": [finding.to_dict() for finding in findings]}, indent=2))
+        typer.echo(documents.dumps({"checks": [finding.to_dict() for finding in findings]}, indent=2))
     else:
         for finding in findings:
             typer.echo(finding.line)
@@ -134,7 +134,7 @@ def _covered(dump: Path, as_json: bool) -> str:
         raise EtalonError(f"{dump}: cannot be read: {error.strerror}", Exit.NO_INPUT) from None
     shares = coverage.shares(kinds)
     if as_json:
-        return json.dumps({"bytes": shares, "records": [kind.to_dict() for kind in kinds]}, indent=2)
+        return documents.dumps({"bytes": shares, "records": [kind.to_dict() for kind in kinds]}, indent=2)
     total = sum(shares.values()) or 1
     rows = [
         {

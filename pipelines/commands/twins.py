@@ -1,6 +1,5 @@
 """Twins: their records, the truth of their questions, and the command that sets a model's answers beside it."""
 
-import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from model import documents
 from pipelines import steps, text
 from pipelines.home import Home
 from pipelines.progress import Reporter
@@ -50,7 +50,7 @@ def twin(
     truths = dict(_truths(lived, reporter))
     bundle = steps.champion(home)
     rows = compare(found, truths, lambda system, at: ask.predict(bundle, system, at).to_dict())
-    typer.echo(json.dumps([asdict(row) for row in rows], indent=2) if as_json else comparison(rows))
+    typer.echo(documents.dumps([asdict(row) for row in rows], indent=2) if as_json else comparison(rows))
 
 
 def _emptied(home: Home) -> Home:
@@ -110,7 +110,7 @@ def print_truth(path: Path, seed: int | None, as_json: bool) -> None:
     reporter = Reporter()
     found = _truths(_live(load(path, seed), reporter), reporter)
     if as_json:
-        typer.echo(json.dumps(dict(found), indent=2))
+        typer.echo(documents.dumps(dict(found), indent=2))
         return
     for name, answer in found:
         typer.echo(f"{answer_text(name, answer)}\n")

@@ -18,6 +18,7 @@ FILES = "Files"
 #: Rules of data quality that say of files what the line of a night's own files says.
 RULES_OF_FILES = ("files_were_readable", "nothing_is_quarantined")
 _MOST_FILES, _LONGEST = 3, 300
+_FAULT = "other systems got their new models; its last good one, if there is one, stays in service: report the fault"
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,10 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
     if model:
         found.append(Finding("model", "news" if model["champion"] else "warning", model["outcome"], here))
         found += [Finding(text, "warning", text, here) for text in model.get("drifted", ())]
+        found += [
+            Finding(f"fault of {system}", "warning", f"{system}: {why}", here, _FAULT)
+            for system, why in model.get("faults", {}).items()
+        ]
     for problem in quality.get("problems", ()):
         status, text, advice = [*problem.split(": ", 2), ""][:3]
         severity = "failure" if status == "fail" else "remark"

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from model import documents
 from pipelines import settings as configured
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit, code_of, no_room
@@ -142,7 +143,7 @@ def _outbox(home: Home) -> Path:
 
 def _put_down(home: Home, night: Night) -> None:
     """Write the night's file, as far as the night has come."""
-    write(_file(home, night.started), json.dumps(night.to_dict(), indent=1, default=str))
+    write(_file(home, night.started), documents.dumps(night.to_dict(), indent=1))
 
 
 def only_one(home: Home) -> AbstractContextManager[None]:
@@ -298,7 +299,12 @@ def _fit(home: Home, rules: Settings, night: Night) -> dict[Path, str]:
             raise
         night.model = {"outcome": str(error), "champion": False}
     else:
-        night.model = {"outcome": fitted.line, "champion": fitted.promoted, "drifted": list(fitted.drifted)}
+        night.model = {
+            "outcome": fitted.line,
+            "champion": fitted.promoted,
+            "drifted": list(fitted.drifted),
+            "faults": dict(fitted.faults),
+        }
     return {memory: json.dumps(data)}
 
 

@@ -241,7 +241,13 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
     monkeypatch.setattr(steps, "fit", lambda home: fitted)
     result = dg.materialize([assets.landing_files, assets.raw_records, assets.champion], partition_key=DAY)
     metadata = {e.asset_check_key.name: e.metadata for e in result.get_asset_check_evaluations()}
-    assert set(metadata) == {"every_byte_accounted_for", "nothing_quarantined", "validation_gate", "drift"}
+    assert set(metadata) == {
+        "every_byte_accounted_for",
+        "nothing_quarantined",
+        "validation_gate",
+        "drift",
+        "every_system",
+    }
     for name in ("every_byte_accounted_for", "nothing_quarantined"):
         page = page_of(metadata[name])
         assert f"<td>{DAY}/words.txt</td>" in page and "<td>text: if it was a dump" in page
