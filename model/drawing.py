@@ -1,4 +1,7 @@
-"""Charts as SVG, drawn alike in reports and validations: the same for the same figures, text as text."""
+"""Charts as SVG, drawn alike in reports and validations: the same for the same figures, text as text.
+
+Text is no mathematics: a name such as ``A$B$`` stands as it is. Names of what is drawn are given as :func:`label`.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,13 @@ COLOURS = ("#0b6bab", "#c4560c", "#0a7d5a", "#9a4c86", "#8a6d00", "#b03a48", "#2
 WIDTH, HEIGHT = 8.6, 3.3
 ACROSS, BESIDE = 136, 12
 """Characters that a line of the legend has room for, and those of a label's mark and of the space around it."""
+
+_LABEL = "\0"
+
+
+def label(name: str) -> str:
+    """A name as the label of what is drawn: matplotlib leaves labels that begin with ``_`` out of legends."""
+    return _LABEL + name
 
 
 def drawing(up: str, across: str = "", title: str = "", height: float = HEIGHT) -> tuple[Figure, Axes]:
@@ -31,9 +41,18 @@ def drawing(up: str, across: str = "", title: str = "", height: float = HEIGHT) 
 
 def svg(figure: Figure) -> str:
     """The drawing with its legend below, to stand in a page or in a file of its own."""
-    longest = max((len(label) for axes in figure.axes for label in axes.get_legend_handles_labels()[1]), default=0)
-    columns = max(min(ACROSS // (longest + BESIDE), 4), 1)
-    figure.legend(fontsize=8, ncols=columns, loc="outside lower center", frameon=False)
+    entries = [entry for axes in figure.axes for entry in zip(*axes.get_legend_handles_labels(), strict=True)]
+    names = [str(name).removeprefix(_LABEL) for _, name in entries]
+    if names:
+        columns = max(min(ACROSS // (max(map(len, names)) + BESIDE), 4), 1)
+        handles = [handle for handle, _ in entries]
+        figure.legend(handles, names, fontsize=8, ncols=columns, loc="outside lower center", frameon=False)
+    # Tick labels alone are written by matplotlib itself, powers of ten as mathematics.
+    texts = [text for legend in figure.legends for text in legend.get_texts()]
+    for axes in figure.axes:
+        texts += [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts]
+    for text in texts:
+        text.set_parse_math(False)
     sink = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "etalon", "svg.fonttype": "none", "font.family": "sans-serif"}):
         FigureCanvasSVG(figure).print_svg(sink, metadata={"Date": None})

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.dates import AutoDateLocator
 from numpy.typing import NDArray
 
-from model.drawing import COLOURS, drawing, svg
+from model.drawing import COLOURS, drawing, label, svg
 
 TARGET = "#a3201a"
 HALF_YEAR = timedelta(days=182)
@@ -23,7 +23,7 @@ def engines_over_time(
     """Engines in use by class group as a stack, the highest interval, and the engines there are."""
     figure, axes = drawing("engines")
     days = _moments(times)
-    axes.stackplot(days, *groups.values(), labels=list(groups), colors=COLOURS, alpha=0.6, linewidth=0)
+    axes.stackplot(days, *groups.values(), labels=map(label, groups), colors=COLOURS, alpha=0.6, linewidth=0)
     axes.plot(days, _numbers(peak), color="#2b3a45", linestyle=":", linewidth=1.2, label="highest interval")
     axes.plot(days, _numbers(online), color="#6b7a86", linewidth=1.2, label="CPs online")
     # From month to month in even steps: the first of a month would stand on the last days of the one before.

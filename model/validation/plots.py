@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 
 from model.capacity.answer import Estimate
 from model.capacity.parts import Law
-from model.drawing import drawing, svg
+from model.drawing import drawing, label, svg
 from model.isolation import Faults, each, together
+from model.names import file_name
 from model.validation.holdout import Validation
 
 HEIGHT = 5.0
@@ -59,7 +60,7 @@ def _held_out(table: pd.DataFrame, path: Path) -> None:
     for metric, part in totals.groupby("metric"):
         errors = np.abs(np.stack([part["predicted"] - part["lo"], part["hi"] - part["predicted"]]))
         axes.errorbar(
-            part["measured"], part["predicted"], yerr=errors, fmt="o", markersize=3, capsize=2, label=str(metric)
+            part["measured"], part["predicted"], yerr=errors, fmt="o", markersize=3, capsize=2, label=label(str(metric))
         )
     ends = [float(totals["measured"].min()) * 0.8, float(totals["measured"].max()) * 1.2]
     axes.plot(ends, ends, color="0.6", linewidth=0.8)
@@ -72,7 +73,12 @@ def _residuals(table: pd.DataFrame, path: Path) -> None:
     figure, axes = drawing("error, %", "transactions/s", "Errors of held-out points", HEIGHT)
     for (system, metric), part in table.groupby(["system", "metric"]):
         axes.plot(
-            part["etr_tps"], part["error_pct"], marker="o", markersize=3, linewidth=0.6, label=f"{system} {metric}"
+            part["etr_tps"],
+            part["error_pct"],
+            marker="o",
+            markersize=3,
+            linewidth=0.6,
+            label=label(f"{system} {metric}"),
         )
     axes.axhline(0.0, color="0.6", linewidth=0.8)
     _save(figure, path)
@@ -82,8 +88,13 @@ def _histories(histories: pd.DataFrame, path: Path) -> None:
     """Median errors on days and loads left out against those of the best naive way; below the line the model wins."""
     figure, axes = drawing("median error, %", "median error of the best naive way, %", "Held-out intervals", HEIGHT)
     for (scheme, metric), part in histories.groupby(["scheme", "metric"]):
-        label = f"{metric} of {scheme}"
-        axes.plot(part["baseline_pct"], part["median_abs_error_pct"], "o", markersize=3, label=label)
+        axes.plot(
+            part["baseline_pct"],
+            part["median_abs_error_pct"],
+            "o",
+            markersize=3,
+            label=label(f"{metric} of {scheme}"),
+        )
     axes.axline((1.0, 1.0), (10.0, 10.0), color="0.6", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -93,9 +104,12 @@ def _histories(histories: pd.DataFrame, path: Path) -> None:
 def _drift(drift: pd.DataFrame, path: Path) -> None:
     figure, axes = drawing("median error, %", "until", "Champions on days they had not seen", HEIGHT)
     for (system, metric, name), part in drift.groupby(["system", "metric", "class"]):
-        label = " ".join(filter(None, (str(system), str(metric), str(name))))
         axes.plot(
-            pd.to_datetime(part["last"]).to_numpy(), part["median_abs_error_pct"], marker="o", markersize=3, label=label
+            pd.to_datetime(part["last"]).to_numpy(),
+            part["median_abs_error_pct"],
+            marker="o",
+            markersize=3,
+            label=label(" ".join(filter(None, (str(system), str(metric), str(name))))),
         )
     figure.autofmt_xdate()
     _save(figure, path)
@@ -110,7 +124,9 @@ def _usage(system: str, entry: Mapping[str, Any], points: pd.DataFrame, folder: 
         used = known.usage(np.broadcast_to(rates, (len(known.noise), len(rates))))
         found = [Estimate.of(used[:, i]) for i in range(len(rates))]
         curve = np.array([[one.value, one.lo, one.hi] for one in found])
-        (line,) = axes.plot(rates, curve[:, 0], linewidth=1.0, label=name if law["points"] else f"{name} (borrowed)")
+        (line,) = axes.plot(
+            rates, curve[:, 0], linewidth=1.0, label=label(name if law["points"] else f"{name} (borrowed)")
+        )
         axes.fill_between(rates, curve[:, 1], curve[:, 2], color=line.get_color(), alpha=0.15, linewidth=0)
         metric = next(output["metric"] for output in entry["outputs"] if output.get("series") == name)
         if metric in points:
@@ -121,7 +137,7 @@ def _usage(system: str, entry: Mapping[str, Any], points: pd.DataFrame, folder: 
                 measured = points[metric] * points["etr_tps"] * 1e-6
             axes.plot(points["etr_tps"], measured, "o", markersize=3, color=line.get_color())
     axes.axhline(entry["engines"], color="0.6", linewidth=0.8, linestyle="--")
-    _save(figure, folder / f"usage-{system}.svg")
+    _save(figure, folder / f"usage-{file_name(system)}.svg")
 
 
 def _save(figure: Figure, path: Path) -> None:
