@@ -1,1 +1,1 @@
-"""Capacity science: hardware, network, solvers, calibration, reference systems."""
+"""Capacity science: hardware, network, calibration, reference systems."""

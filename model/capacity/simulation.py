@@ -14,10 +14,10 @@ from model.capacity.figures import CPS, SHARE, ZIIPS, condition_of, figure_draws
 from model.capacity.network import CP, ZIIP, Described, described
 from model.capacity.questions import system_entry
 from model.capacity.users import needed
+from model.network.bottlenecks import Limit
 from model.network.simulator.result import SimulationResult
 from model.network.simulator.simulate import simulate
 from model.network.simulator.statistics import Estimate
-from model.network.solvers.solution import Limit
 
 LEVEL = 0.95
 

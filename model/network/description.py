@@ -1,4 +1,4 @@
-"""The queueing network, described once and solved by both the analytic solvers and the simulator."""
+"""The queueing network, described once and read by the exact methods and the simulator."""
 
 from __future__ import annotations
 

@@ -108,12 +108,6 @@ class Distribution:
         """Expected square."""
         return self._varying(2) + self.offset * (2 * self._varying(1) + self.offset)
 
-    @property
-    def third_moment(self) -> float:
-        """Expected cube."""
-        one, two, three = (self._varying(power) for power in (1, 2, 3))
-        return three + self.offset * (3 * two + self.offset * (3 * one + self.offset))
-
     def _varying(self, power: int) -> float:
         """Expected power of what varies beyond ``offset``."""
         m = self.values[0] ** power

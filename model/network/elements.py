@@ -263,31 +263,14 @@ class Arrivals:
         That of a renewal stream is the squared variation of its times, that of batches and on periods follows from the
         number of batches, and of the time that is on (Cox, *Renewal Theory*, 1962, sections 4.5 and 7.4).
         """
-        return 1 + math.fsum(part for part, _ in self._beyond_poisson())
-
-    @property
-    def memory_s(self) -> float:
-        """Seconds within which most of the arrivals come that an arrival tells of.
-
-        Beyond those of a Poisson stream, (dispersion - 1) (1 - exp(-t / memory)) / 2 are expected in t seconds after an
-        arrival; where that is not the law, ``memory_s`` has its mean (Cox, *Renewal Theory*, 1962, section 4.2).
-        """
-        beyond = self.dispersion - 1
-        return max(math.fsum(product for _, product in self._beyond_poisson()) / beyond, 0.0) if beyond else 0.0
-
-    def _beyond_poisson(self) -> list[tuple[float, float]]:
-        """What times between arrivals, on periods and batches add to the dispersion, and that times its memory."""
         gap, count = self.interarrival, self.batch.mean
-        lasting = gap.third_moment / (3 * gap.mean**2) - gap.second_moment**2 / (2 * gap.mean**3)
-        parts = [(count * (gap.scv - 1), count * lasting)]
+        part = count - math.floor(count) if self.batch.scv == 0 else 0.0
+        out = 1 + count * (gap.scv - 1) + count - 1 + (self.batch.scv * count**2 + part * (1 - part)) / count
         if self.on is not None and self.off is not None:
             on, off = self.on.mean, self.off.mean
             varies = (off**2 * on**2 * self.on.scv + on**2 * off**2 * self.off.scv) / (on + off) ** 3
-            bursts = count * varies / gap.mean * (on + off) / on
-            parts.append((bursts, bursts * on * off / (on + off)))
-        part = count - math.floor(count) if self.batch.scv == 0 else 0.0
-        parts.append((count - 1 + (self.batch.scv * count**2 + part * (1 - part)) / count, 0.0))
-        return parts
+            out += count * varies / gap.mean * (on + off) / on
+        return out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

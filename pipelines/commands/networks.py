@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,14 +33,6 @@ Pools = Annotated[
 ]
 
 
-class Method(StrEnum):
-    """How to solve."""
-
-    AUTO = "auto"
-    EXACT = "exact"
-    APPROXIMATE = "approximate"
-
-
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
     for command in (solve, simulate, replay, export_network):
@@ -50,9 +41,6 @@ def register(app: typer.Typer) -> None:
 
 def solve(
     model: ModelFile,
-    method: Annotated[
-        Method, typer.Option(help="Exact where possible, exact only, or approximate only.")
-    ] = Method.AUTO,
     sweep: Annotated[
         str | None,
         typer.Option(help="Loads as FROM:TO:POINTS, factors of the rates and users described, such as 0.2:1.5:14."),
@@ -64,20 +52,20 @@ def solve(
     pool: Pools = None,
     as_json: Json = False,
 ) -> None:
-    """Solve a network analytically. Says whether the answer is exact."""
-    from model.network.solvers import report
-    from model.network.solvers import solve as analytic
-    from model.network.solvers.load_sweep import sweep_load
+    """Solve a network exactly. Refuses what has no exact solution: simulate that."""
+    from model.network.exact import report
+    from model.network.exact import solve as exact
+    from model.network.exact.sweep import sweep_load
 
-    with _refusals(), compiling("the solver"):
+    with _refusals(), compiling("the exact methods"):
         network = _network(model, capacity_table, measured_on, on, workload, pool or [])
         if sweep is not None:
             swept = sweep_load(network, _factors(sweep))
             as_text = report.sweep_as_text
             typer.echo(documents.dumps(report.sweep_as_dict(swept), indent=2) if as_json else as_text(swept))
             return
-        found = analytic(network, method.value)
-    typer.echo(documents.dumps(report.as_dict(found), indent=2) if as_json else report.as_text(found))
+        solution = exact(network)
+    typer.echo(documents.dumps(report.as_dict(solution), indent=2) if as_json else report.as_text(solution))
 
 
 def simulate(
@@ -246,7 +234,7 @@ def _columns(source: str) -> dict[str, Any]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What the solvers and the simulator refuse is a question that cannot be answered as asked, not a fault."""
+    """What the exact methods and the simulator refuse is a question that cannot be answered as asked, not a fault."""
     from model.network import NetworkError
     from model.network.simulator import SimulationError
 

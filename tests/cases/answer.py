@@ -41,6 +41,11 @@ class Answer:
     check: Check | None = None
     passes: Callable[[dict[str, Any]], bool] | None = None
 
+    @property
+    def is_simulated(self) -> bool:
+        """Whether there are no figures but those of the simulation."""
+        return self.metrics is None and not self.values
+
     def pick(self, key: str, shape_of: Any) -> Any:
         """The figure a key asks for, or None."""
         if key in self.values:

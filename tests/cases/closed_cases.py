@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from model.network import Distribution, Network
-from model.network.solvers.convolution import Convolution, convolution
-from model.network.solvers.exact_mva import exact_mva
-from model.network.solvers.mixed import mixed_product_form
+from model.network.exact.convolution import Convolution, convolution
+from model.network.exact.mixed import mixed_product_form
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Run, closed, opened, station, visits_route
 from tests.cases.inputs import CaseError, Floats, first, need, servers_of, station_names, vector, visits_service
@@ -50,10 +49,7 @@ def product_network(
 def _closed(model: Model, users: Floats, visits: Floats, service: Floats, servers: Floats, single: bool) -> Answer:
     think = vector(first(model, "think_times", "think_time", "think", "Z", default=0.0), len(users))
     d = (visits * service).T
-    if np.all(servers <= 1):
-        result, method = exact_mva(users, d, servers, think), "exact mean value analysis"
-    else:
-        result, method = convolution(users, d, servers, think), "convolution"
+    result = convolution(users, d, servers, think)
     names = station_names(model, len(servers))
     metrics = closed_metrics(model, result.throughput, visits, service, result.queue_length, servers, single)
     network = product_network(names, servers, visits, service, users, think)
@@ -62,7 +58,7 @@ def _closed(model: Model, users: Floats, visits: Floats, service: Floats, server
         return closed_metrics(model, run.rate, visits, service, run.queue, servers, single)
 
     per = float(np.ceil(visits.sum(axis=1)).max())
-    return Answer(metrics, method=method, check=Check(network, read, int(max(4e6 / max(per, 5), 40_000))))
+    return Answer(metrics, method="convolution", check=Check(network, read, int(max(4e6 / max(per, 5), 40_000))))
 
 
 def solve_closed_single(model: Model) -> Answer:

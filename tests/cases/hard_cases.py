@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from model.network import Distribution, Go, Network, Visit
-from model.network.solvers.amva import DELAY, FCFS, SHARING, amva
-from model.network.solvers.convolution import convolution
+from model.network.exact.convolution import convolution
 from tests.cases.answer import Answer, Check
 from tests.cases.build import Exp, Run, closed, random_route, station
 from tests.cases.inputs import (
@@ -164,32 +163,26 @@ def solve_class_dependent(model: Model) -> Answer:
     servers = servers_of(model, visits.shape[1])
     names = station_names(model, len(servers))
     visits = np.where(service > 0, visits, 0.0)
-    codes = np.where(
-        servers < 0, DELAY, [FCFS if _mixed(s, v) else SHARING for s, v in zip(service.T, visits.T, strict=True)]
-    )
+    in_order = (servers > 0) & [_mixed(s, v) for s, v in zip(service.T, visits.T, strict=True)]
     think = vector(first(model, "think_times", "think_time", "think", default=0.0), len(users))
     if np.any(think > 0):
         names, servers = [*names, "think"], np.append(servers, -1)
         visits, service = np.column_stack((visits, think > 0)), np.column_stack((service, think))
-        codes = np.append(codes, DELAY)
     named = {**model, "stations": names}
     kinds = ["delay" if c < 0 else "fcfs" for c in servers]
     network = _random_network(names, servers, kinds, visits, [list(s) for s in service], users, np.zeros(len(users)))
     check = Check(network, lambda run: _run_metrics(named, run, visits, service, servers, False), 1_000_000)
     note = "each visit's station drawn independently by visit share"
-    demands = (visits * service).T
-    alike = not np.any(codes == FCFS)
-    chain = None if alike else _in_order_chain(users, visits, service, servers)
-    if chain is not None:
-        metrics = _markov_metrics(named, chain, np.where(visits > 0, visits, 0.0), servers, False)
-        return Answer(metrics, method=f"Markov chain of {chain.states} states", note=note, check=check)
-    result: Any = convolution(users, demands, servers) if alike else None
-    if result is None:
-        result = amva(users, demands, servers, discipline=codes, service=service.T)
-    flow = (result.throughput[:, None] * visits).T
-    metrics = _metrics(named, result.queue_length, flow, flow * service.T, result.throughput, servers, False)
-    method = "convolution" if alike else "Linearizer, class-dependent first come, first served"
-    return Answer(metrics, exact=alike, method=method, note=note, check=check)
+    if not in_order.any():
+        result = convolution(users, (visits * service).T, servers)
+        flow = (result.throughput[:, None] * visits).T
+        metrics = _metrics(named, result.queue_length, flow, flow * service.T, result.throughput, servers, False)
+        return Answer(metrics, method="convolution", note=note, check=check)
+    chain = _in_order_chain(users, visits, service, servers)
+    if chain is None:
+        return Answer(method="simulation", note=note, check=check)
+    metrics = _markov_metrics(named, chain, np.where(visits > 0, visits, 0.0), servers, False)
+    return Answer(metrics, method=f"Markov chain of {chain.states} states", note=note, check=check)
 
 
 def _in_order_chain(users: list[int], visits: Floats, service: Floats, servers: Floats) -> MarkovResult | None:
@@ -244,11 +237,7 @@ def solve_variable_service(model: Model) -> Answer:
     try:
         result = solve_markov(MarkovNetwork(parts, (users,), (cyclic_routing(visits[0]),)), MARKOV_LIMIT)
     except ValueError:
-        codes = np.where(servers < 0, DELAY, np.where(np.abs(scv - 1) > 1e-9, FCFS, SHARING))
-        rough = amva([users], (visits * service).T, servers, discipline=codes, service=service.T, scv=scv[:, None])
-        flow = (rough.throughput[:, None] * visits).T
-        metrics = _metrics(model, rough.queue_length, flow, flow * service.T, rough.throughput, servers, True)
-        return Answer(metrics, exact=False, method="mean value analysis with residual service", check=check)
+        return Answer(method="simulation", check=check)
     return Answer(
         _markov_metrics(model, result, visits, servers, True),
         method=f"Markov chain of {result.states} states",

@@ -110,5 +110,5 @@ def test_numbers_pass_both_ways() -> None:
     assert returned(2**40, np.uint64(0), -1.5, False, places[:, ::2]) == (2**40 + 1, 0, -3.0, True, 6)
 
 
-def test_solvers_and_readers_keep_their_code_in_the_same_folders() -> None:
+def test_networks_and_readers_keep_their_code_in_the_same_folders() -> None:
     assert list(kernel_cache.folders()) == list(native.folders())

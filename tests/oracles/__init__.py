@@ -1,1 +1,1 @@
-"""Systems with known answers, which the solvers and the simulator are checked against."""
+"""Systems with known answers, which the exact methods and the simulator are checked against."""

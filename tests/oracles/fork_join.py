@@ -2,18 +2,18 @@
 
 In first come, first served branches tasks finish in the order of their jobs, so the unfinished jobs are the longest
 queue of all branches: two branches of any speed are a two-dimensional Markov chain. Source: Flatto and Hahn, *SIAM
-J. Appl. Math.* 44, 1984.
+J. Appl. Math.* 44, 1984; of more equal branches Nelson and Tantawi, *IEEE TC* 37, 1988.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from model.network.solvers.fork_join import largest_of_independent, nelson_tantawi
 from tests.oracles.markov_chain import explore, stationary
 
 Floats = NDArray[np.float64]
@@ -34,6 +34,23 @@ class ForkJoinResult(NamedTuple):
     synchronisation: float
     exact: bool
     error: float
+
+
+def nelson_tantawi(branches: int, load: float) -> float:
+    """Response over that of one M/M/1 branch, for identical branches; exact for two, within 5 % up to 32."""
+    if branches == 1:
+        return 1.0
+    h = sum(1 / i for i in range(1, branches + 1)) / 1.5
+    return (h + (1 - h) * 4 * load / 11) * (12 - load) / 8
+
+
+def largest_of_independent(rates: ArrayLike) -> float:
+    """Mean of the largest of independent exponential times."""
+    mu = [float(r) for r in np.asarray(rates, dtype=float)]
+    total = 0.0
+    for size in range(1, len(mu) + 1):
+        total += (-1) ** (size + 1) * sum(1 / sum(group) for group in combinations(mu, size))
+    return total
 
 
 def fork_join_open(arrival_rate: float, service_rates: ArrayLike) -> ForkJoinResult:

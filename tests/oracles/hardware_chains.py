@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.network.solvers.stations import birth_death
-from model.network.solvers.water_filling import water_filling
+from model.network.overload import water_filling
+from tests.oracles.erlang import birth_death
 from tests.oracles.markov_chain import Floats, explore, stationary
 
 TAIL = 1e-13

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from model.network.solvers.convolution import ClosedResult, Floats
+from model.network.arrays import Floats
+from model.network.exact.convolution import ClosedResult
 from tests.oracles.markov_chain import explore, stationary
 
 Discipline = Literal["delay", "ps", "dps", "fcfs", "hol", "preemptive"]

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from model.network.solvers.convolution import Convolution
-from model.network.solvers.mixed import MixedResult
-from model.network.solvers.stations import StationResult, erlang_c, mmc_response
+from model.network.exact.convolution import Convolution
+from model.network.exact.mixed import MixedResult
+from model.network.exact.stations import StationResult
+from tests.oracles.erlang import erlang_c, mmc_response
 
 Floats = NDArray[np.float64]
 
@@ -112,15 +113,13 @@ def truncated_product_form(
     queue = np.tensordot(p, np.array(queues), 1)
     closed_rate = p @ np.array(rates)
     admitted = x * (1 - np.array([p[np.array(inside)[:, r] == most[r]].sum() for r in range(len(x))]))
-    shown = np.where(m < 0, 1, m)[:, None]
     return MixedResult(
         closed_rate,
         queue[:, len(n) :],
         queue[:, : len(n)],
         queue[:, len(n) :] / admitted,
         queue[:, : len(n)] / closed_rate,
-        d_open * admitted / shown,
-        d_closed * closed_rate / shown,
+        d_open @ admitted + d_closed @ closed_rate,
     )
 
 

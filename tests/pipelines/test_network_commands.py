@@ -67,27 +67,32 @@ def region(tmp_path):
     return path
 
 
-def test_solve_says_what_is_exact_and_what_is_weak(region, tmp_path):
-    answer = json.loads(said("solve", region, "--method", "approximate", "--json"))
-    assert not answer["exact"]
-    assert answer["approximated"] == ["passive resources"]
-    assert "passive resources" in answer["error_note"]
-    assert answer["bottleneck"] == "cp"
-    assert answer["second_bottleneck"] == "MXT"
+def test_solve_answers_exactly(region, tmp_path):
+    answer = json.loads(said("solve", region, "--json"))
+    assert answer["method"] == "Markov chain"
+    assert (answer["bottleneck"], answer["second_bottleneck"]) == ("cp", "MXT")
     assert answer["limits"][0]["rate_per_s"] == pytest.approx(100)
     alone = tmp_path / "alone.toml"
     alone.write_text('[[stations]]\nname="cp"\n[[classes]]\nname="a"\narrivals={rate_per_s=0.5}\n'
                      'route=[{visit="cp",service=1.0}]\n')  # fmt: skip
     exact = json.loads(said("solve", alone, "--json"))
-    assert exact["exact"] and exact["classes"]["a"]["response_s"] == pytest.approx(2.0)
+    assert exact["classes"]["a"]["response_s"] == pytest.approx(2.0)
     assert "2 s" in said("solve", alone)
 
 
+def test_solve_refuses_what_has_no_exact_solution_and_says_to_simulate(region):
+    region.write_text(REGION.replace('source = "measured"', 'capacity = 5\nwhen_full = "block"'))
+    message, code = refused("solve", region)
+    assert code == Exit.QUESTION
+    assert "station 'cp' has when_full = 'block' (" in message and "`etalon simulate MODEL.toml`" in message
+
+
 def test_solve_sweeps_loads(region):
-    points = json.loads(said("solve", region, "--sweep", "0.5:1.5:3", "--json"))["points"]
-    assert [p["factor"] for p in points] == [0.5, 1.0, 1.5]
-    assert [p["utilization"]["cp"] for p in points] == pytest.approx([0.25, 0.5, 0.75])
-    text = said("solve", region, "--sweep", "0.5:1.5:3")
+    points = json.loads(said("solve", region, "--sweep", "0.5:2.5:3", "--json"))["points"]
+    assert [p["factor"] for p in points] == [0.5, 1.5, 2.5]
+    assert [p["utilization"]["cp"] for p in points[:2]] == pytest.approx([0.25, 0.75], rel=1e-4)
+    assert "no steady state" in points[2]["refused"]
+    text = said("solve", region, "--sweep", "0.5:2.5:3")
     assert "cp busy" in text
     assert "75.0 %" in text
 
@@ -329,9 +334,9 @@ def test_what_cannot_be_answered_is_said(region, tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xa7\x01")
     assert "not UTF-8" in refused("solve", tmp_path / "bytes.toml")[0]
     region.write_text(REGION.replace("mean_ms = 20", "mean_ms = 20, scv = 0"))
-    assert refused("solve", region, "--method", "exact")[1] == Exit.QUESTION
+    assert refused("solve", region)[1] == Exit.QUESTION
     region.write_text(REGION.replace("rate_per_s = 50", "rate_per_s = 150"))
     answer = json.loads(said("simulate", region, "--horizon", 2000, "--replications", 2, "--json"))
     assert answer["overloaded"] == ["cp"]
     assert "more arrives than cp" in answer["remarks"][0]
-    assert json.loads(said("solve", region, "--json"))["saturated"][0] == "cp"
+    assert "cp by 150 %" in refused("solve", region)[0]

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from model.network import Acquire, Network, Release, Station, TransactionClass, Visit, demands
+from model.network.arrays import as_arrays
+from model.network.overload import most_work
 from model.network.simulator.result import ClassResult, SimulationResult, StationResult
 from model.network.simulator.statistics import Estimate
-from model.network.solvers.overload import most_work
-from model.network.solvers.reduction import reduce
 from model.network.validation import SHARING
 
 KEEPING_UP = 0.98
@@ -89,8 +89,8 @@ def behind(result: SimulationResult, name: str, rate: Estimate) -> bool:
 
 def held_back(network: Network) -> dict[str, float]:
     """Part of its engines that each pool can get at most, for its cap and beside the other LPARs of its machine."""
-    net = reduce(network)
-    most = most_work(net, net.rates.clip(0) @ net.demand * net.pace)
+    net = as_arrays(network)
+    most = most_work(net, net.rates.clip(0) @ net.work)
     return {s.name: float(most[k] / net.curves[k][0][-1]) for k, s in enumerate(network.stations)}
 
 

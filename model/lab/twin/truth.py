@@ -17,10 +17,10 @@ from model.lab.twin.records.smf72_3 import DELAY_NAME_LENGTH
 from model.lab.twin.records.smf74 import GROUP_NAME_LENGTH
 from model.lab.twin.true_network import uncaptured_class
 from model.network import Network
+from model.network.bottlenecks import Limit
 from model.network.simulator import simulate
 from model.network.simulator.result import SimulationResult
 from model.network.simulator.statistics import Estimate
-from model.network.solvers.solution import Limit
 
 PRECISION = 0.01
 TURNS, NEAR_BUSY, NEAR_RATE = 8, 0.0005, 0.005

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from model.network.bottlenecks import Limit
 from model.network.simulator.statistics import Estimate
-from model.network.solvers.solution import Limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from model.network import Network, NetworkError
+from model.network.arrays import as_arrays
+from model.network.overload import overloaded_by_arrivals
 from model.network.simulator import summary
 from model.network.simulator.program import Program, Trace, compile_network
 from model.network.simulator.replication import WARM_UP_DOUBLINGS, Replication, SimulationError
 from model.network.simulator.result import SimulationResult
 from model.network.simulator.statistics import merge
-from model.network.solvers.overload import overloaded_by_arrivals
-from model.network.solvers.reduction import reduce
 
 GROUPS = 32
 """Groups of batches behind each interval, over all replications."""
@@ -52,7 +52,7 @@ def simulate(
         raise ValueError("replications must be at least 1, horizon at least as many, level between 0 and 1")
     program = compile_network(network)
     # Queues that grow for ever do not settle, however long one waits.
-    doublings = 1 if overloaded_by_arrivals(reduce(network)) else WARM_UP_DOUBLINGS
+    doublings = 1 if overloaded_by_arrivals(as_arrays(network)) else WARM_UP_DOUBLINGS
     sequences = np.random.SeedSequence(seed).spawn(replications)
     each = math.ceil(horizon / replications)
 
@@ -179,7 +179,7 @@ def _result(
 ) -> SimulationResult:
     groups = _groups(program, runs, level)
     # Users go before some of what arrives as often as they were seen to.
-    overloaded = {} if program.trace else overloaded_by_arrivals(reduce(program.network), summary.throughput(groups))
+    overloaded = {} if program.trace else overloaded_by_arrivals(as_arrays(program.network), summary.throughput(groups))
     stations, resources, machines = summary.stations(groups), summary.resources(groups), summary.machines(groups)
     return SimulationResult(
         network=program.network.name,

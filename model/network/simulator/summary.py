@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.network.arrays import as_arrays
+from model.network.bottlenecks import Limit, share_with_overflow, unwaited_holding
+from model.network.bottlenecks import limits as ranked
 from model.network.simulator import layout as L
 from model.network.simulator.program import Program
 from model.network.simulator.result import ClassResult, Part, Polarity, ResourceResult, StationResult
 from model.network.simulator.state import views
 from model.network.simulator.statistics import Estimate, bucket_edges, mean, percentile, ratio
-from model.network.solvers.reduction import reduce, share_with_overflow, unwaited_holding
-from model.network.solvers.solution import Limit
-from model.network.solvers.solution import limits as ranked
 
 PERCENTILES = (50.0, 90.0, 95.0, 99.0)
 ENOUGH = 100
@@ -245,10 +245,10 @@ def limits(
 ) -> tuple[Limit, ...]:  # fmt: skip
     """Everything that can run out, in the order in which it binds.
 
-    All that is ``overloaded`` is used by as much as is asked of it, as in an analytic solution, and no more than it can
+    All that is ``overloaded`` is used by as much as is asked of it, as in an exact solution, and no more than it can
     do comes to what stands behind it.
     """
-    network, net, seconds = groups.program.network, reduce(groups.program.network), groups.seconds.sum()
+    network, net, seconds = groups.program.network, as_arrays(groups.program.network), groups.seconds.sum()
     using = groups.visit[..., L.V_USING].sum(axis=(0, 1)) / seconds
     queueing = [k for k, s in enumerate(network.stations) if s.scheduling != "delay"]
     names = [(network.stations[k].name, network.stations[k].component or "station") for k in queueing]
@@ -289,4 +289,4 @@ def _share_of_limit(groups: Groups, s: int, result: StationResult) -> float:
     if groups.program.arrays["st_i"][s, L.S_KIND] != L.SHARING:
         return result.utilization.value
     work = groups.visit[:, :, s, [L.V_USING, L.V_SPIN]].sum() / groups.seconds.sum()
-    return float(work) / float(reduce(groups.program.network).curves[s][0][-1])
+    return float(work) / float(as_arrays(groups.program.network).curves[s][0][-1])

@@ -1,4 +1,4 @@
-"""Calibrated systems as networks: what the solvers and the simulator say of them against the ensemble's answers."""
+"""Calibrated systems as networks: the exact methods and the simulator against the answers of the ensemble."""
 
 from dataclasses import replace
 
@@ -16,8 +16,8 @@ from model.capacity.network import describe, described, gamma_scv
 from model.capacity.questions import QuestionError
 from model.capacity.simulation import simulated
 from model.network import Network
+from model.network.exact import solve
 from model.network.simulator import simulate
-from model.network.solvers import solve
 from tests.model.calibration.test_production import history
 from tests.model.capacity.test_ensemble import ENTRY, MACHINE, drawn, response, scenario, usage
 from tests.model.points import made_points
@@ -45,7 +45,6 @@ def value(answer, metric, of=""):
 def test_the_exported_network_is_solved_to_the_prediction(bundle, system, at):
     network = Network.from_toml(described(bundle, system, at).network.to_toml())
     solution, answer = solve(network), predict(bundle, system, at)
-    assert solution.exact
     busy = 100.0 * solution.utilisation[:, network.station_names.index("cp")].sum()
     assert busy == pytest.approx(value(answer, "cpu_busy_pct"), rel=1e-6)
     metric = "total_shop_response_ms" if system == "shop" else "response_ms"

@@ -1,4 +1,4 @@
-"""Queues for arrays: Erlang's formulas against known values and the solvers', priorities against theory."""
+"""Queues for arrays: Erlang's formulas against known values and sums, priorities against theory."""
 
 import json
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from model.capacity import fading, queues
 from model.capacity.fading import held_off
 from model.capacity.places import queue_for_places
 from model.network import Network
+from model.network.exact.mg1 import mg1_head_of_line
 from model.network.simulator import simulate
-from model.network.solvers import stations
-from model.network.solvers.priorities import mg1_head_of_line
+from tests.oracles import erlang
 from tests.oracles.hardware_chains import smt_birth_death
 from tests.oracles.markov_chain import explore, stationary
 from tests.shared import shared
@@ -39,17 +39,17 @@ def test_stretch_agrees_with_a_published_case():
 
 
 @given(load=LOADS, servers=SERVERS, service=st.floats(1e-3, 10.0))
-def test_one_priority_is_the_multi_server_queue_of_the_solvers(load, servers, service):
+def test_one_priority_is_the_multi_server_queue(load, servers, service):
     offered = load * servers
-    expected = stations.mmc_response(offered / service, service, servers)
+    expected = erlang.mmc_response(offered / service, service, servers)
     assert service * queues.stretch(offered, servers) == pytest.approx(expected, rel=1e-9)
     assert service + queue_for_places(offered / service, service, servers)[0] == pytest.approx(expected, rel=1e-9)
 
 
 @given(offered=st.floats(0.01, 100.0), servers=st.integers(1, 12))
-def test_a_bounded_pool_loses_what_the_loss_system_of_the_solvers_loses(offered, servers):
+def test_a_bounded_pool_loses_what_the_loss_system_loses(offered, servers):
     full, stretched, _ = queues.bounded_pool(offered, servers, bound=(0, 0.0))
-    assert full == pytest.approx(stations.erlang_b(offered, servers), rel=1e-9)
+    assert full == pytest.approx(erlang.erlang_b(offered, servers), rel=1e-9)
     assert stretched == pytest.approx(1.0)
     assert queues.bounded_pool(offered, servers, bound=(3, 0.0))[0] < full
 
@@ -207,7 +207,7 @@ def test_part_of_an_engine_and_no_steady_state_is_no_warning():
 @pytest.mark.parametrize(("inside", "places"), [(0.01, 80), (1.0, 200), (5.0, 500), (1900.0, 2000), (30.0, 100_000)])
 def test_a_limit_of_many_places_is_the_multi_server_queue(inside, places):
     wait, taken, _ = queue_for_places(inside, 1.0, places)
-    assert wait == pytest.approx(stations.mmc_response(inside, 1.0, places) - 1.0, rel=1e-6, abs=1e-12)
+    assert wait == pytest.approx(erlang.mmc_response(inside, 1.0, places) - 1.0, rel=1e-6, abs=1e-12)
     assert taken == pytest.approx(inside / places)
 
 

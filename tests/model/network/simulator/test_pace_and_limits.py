@@ -8,6 +8,7 @@ from model.network import (
     Arrivals,
     Cec,
     Distribution,
+    Fork,
     LparShare,
     Network,
     NetworkError,
@@ -19,8 +20,10 @@ from model.network import (
     TransactionClass,
     Visit,
 )
+from model.network.exact import solve
 from model.network.simulator import replay, simulate
-from model.network.solvers import solve
+from tests.model.network.simulator.build import closed_class, open_class, visit
+from tests.model.network.simulator.build import network as network_of
 
 Exp = Distribution.exponential
 
@@ -38,7 +41,6 @@ def test_slow_engine_is_used_for_longer_and_not_waited_for(scheduling: str) -> N
     for part in (result.classes["work"].parts["cp"], result.classes["work"].percentile_parts[50.0]["cp"]):
         assert part.using_s == pytest.approx(2.0)
         assert part.waiting_s == pytest.approx(0.0, abs=1e-3)
-    assert solve(network).service_s[0, 0] == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("scheduling", ["fcfs", "hol", "ps"])
@@ -48,8 +50,7 @@ def test_cost_follows_the_number_busy_while_work_goes_on(scheduling: str) -> Non
     # Birth-death: 1 a second with one inside, 2/3 with more. One inside in 1, then 0.3, then times 0.45 each.
     empty = 1 / (1 + 0.3 / 0.55)
     length = empty * 0.3 / 0.55**2
-    answer = solve(network)
-    assert answer.exact and answer.response_s[0] == pytest.approx(length / 0.3)
+    assert solve(network).response_s[0] == pytest.approx(length / 0.3)
     response = simulate(network, seed=2, horizon=400_000, level=0.999).classes["work"].response_s
     assert response.low < length / 0.3 < response.high
     assert response.half_width < 0.05
@@ -66,12 +67,9 @@ def test_capped_lpar_is_full_at_its_cap() -> None:
         for n, rate in (("A", 0.9), ("B", 1.0))
     )
     network = Network(name="capped", stations=stations, classes=classes, cecs=(machine,))
-    answer, result = solve(network), simulate(network, seed=1, horizon=40_000)
-    for found in (answer.bottleneck.name if answer.bottleneck else "", result.bottleneck):
-        assert found == "A"
-    assert result.limits[0].utilisation == pytest.approx(0.9, rel=0.05)
-    assert answer.limits[0].utilisation == pytest.approx(0.9, rel=1e-3)
-    assert answer.limits[1].name == "machine" and answer.limits[1].utilisation == pytest.approx(1.9 / 4, rel=1e-3)
+    result = simulate(network, seed=1, horizon=40_000)
+    assert result.bottleneck == "A" and result.limits[0].utilisation == pytest.approx(0.9, rel=0.05)
+    assert result.limits[1].name == "machine" and result.limits[1].utilisation == pytest.approx(1.9 / 4, rel=0.03)
 
 
 @pytest.mark.parametrize("engines", [4.0, 0.4])
@@ -81,7 +79,8 @@ def test_lpar_that_gets_less_than_it_is_asked_for_is_named(engines: float) -> No
     network = one(
         station, (Visit(station="A", service=Exp(0.5)),), 1.0, cecs=(Cec(name="machine", engines=engines),)
     )  # fmt: skip
-    assert solve(network).saturated == ("A",)
+    with pytest.raises(NetworkError, match="load A by 125 %"):
+        solve(network)
     result = simulate(network, seed=1, horizon=2_000, replications=2)
     assert result.overloaded == {"A": pytest.approx(1.25)} and not result.settled
 
@@ -108,14 +107,15 @@ def test_batches_keep_their_mean(batch: Distribution) -> None:
     assert rate.half_width < 0.02 * rate.value
 
 
-def test_queue_that_some_come_back_to_is_not_called_exact() -> None:
+def test_queue_that_some_come_back_to_has_no_exact_solution() -> None:
     half = Visit(station="cp", service=Distribution.deterministic(1.0), count=0.5)
     pause = Visit(station="z", service=Distribution.deterministic(0.3))
     work = TransactionClass(name="work", route=(half, pause, half), arrivals=Arrivals.poisson(0.8))
     stations = (Station(name="cp"), Station(name="z", scheduling="delay"))
-    assert not solve(Network(name="back", stations=stations, classes=(work,))).exact
+    with pytest.raises(NetworkError, match="station 'cp' more than once"):
+        solve(Network(name="back", stations=stations, classes=(work,)))
     once = TransactionClass(name="work", route=(half, pause), arrivals=Arrivals.poisson(0.8))
-    assert solve(Network(name="once", stations=stations, classes=(once,))).exact
+    assert solve(Network(name="once", stations=stations, classes=(once,))).method == "M/G/1 fcfs"
 
 
 def test_users_who_would_come_back_in_no_time_are_refused() -> None:
@@ -153,7 +153,40 @@ def test_what_overflows_is_limited_by_both_stations() -> None:
     route = (Visit(station="ziip", service=Exp(1.0)), Visit(station="cp", service=Exp(0.5)))
     work = TransactionClass(name="work", route=route, arrivals=Arrivals.poisson(1.8))
     network = Network(name="over", stations=(ziip, Station(name="cp", servers=4, scheduling="ps")), classes=(work,))
-    for limits, rel in ((solve(network).limits, 1e-9), (simulate(network, seed=1, horizon=10_000).limits, 0.03)):
-        assert [limit.name for limit in limits] == ["cp", "ziip"]
-        assert limits[0].rate_per_s == pytest.approx(6 / 1.5, rel=rel)
-        assert limits[1].rate_per_s == np.inf
+    limits = simulate(network, seed=1, horizon=10_000).limits
+    assert [limit.name for limit in limits] == ["cp", "ziip"]
+    assert limits[0].rate_per_s == pytest.approx(6 / 1.5, rel=0.03)
+    assert limits[1].rate_per_s == np.inf
+
+
+def test_of_stations_overloaded_in_a_chain_the_one_asked_most_of_binds_first() -> None:
+    net = network_of(
+        [Station(name="cp"), Station(name="disk"), Station(name="link")],
+        open_class(14.0, visit("link", 0.01), visit("cp", 0.1), visit("disk", 0.18)),
+    )
+    limits = simulate(net, seed=1, horizon=5_000).limits
+    assert [limit.name for limit in limits] == ["disk", "cp", "link"]
+    assert [limit.rate_per_s for limit in limits[:2]] == pytest.approx([1 / 0.18, 10.0])
+
+
+def test_a_resource_held_across_a_fork_is_held_for_the_longest_branch() -> None:
+    fork = Fork(branches=((visit("disk", 1.0),), (visit("link", 0.2),)))
+    net = network_of(
+        [Station(name="disk", scheduling="delay"), Station(name="link", scheduling="delay")],
+        closed_class(10, 0.1, Acquire(resource="mxt"), fork, Release(resource="mxt")),
+        resources=(Resource(name="mxt", capacity=2),),
+    )
+    limits = simulate(net, seed=1, horizon=20_000).limits
+    assert [limit.name for limit in limits] == ["mxt"] and limits[0].rate_per_s == pytest.approx(2.0, rel=0.05)
+
+
+def test_who_comes_back_at_once_to_a_full_station_keeps_its_place() -> None:
+    """Where servers are shared, two exponential visits in a row are one of two phases."""
+    law, whole = Distribution.exponential(0.5), Distribution.erlang(1.0, 2)
+    stations = [Station(name="z", servers=4), Station(name="b", servers=2, capacity=3, when_full="block")]
+    twice, once = (
+        simulate(network_of(stations, closed_class(8, 1.0, visit("z", 0.2), again)), seed=3, horizon=100_000)
+        for again in (visit("b", law, count=2.0), visit("b", whole))
+    )
+    found, known = (next(iter(run.classes.values())).response_s for run in (twice, once))
+    assert found.value == pytest.approx(known.value, abs=2 * (found.half_width + known.half_width))

@@ -1,0 +1,265 @@
+"""The steady state of a network's Markov chain, and what is to be seen in it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from model.network.arrays import RANKED, Arrays, Floats, Ints
+from model.network.errors import NetworkError
+from model.network.exact.chain.speeds import speeds_of
+from model.network.exact.chain.tables import NOBODY, TOO_MANY, Kinds, Places, States, tables
+from model.network.exact.chain.walk import inside, walk
+from model.network.exact.solution import Figures
+from model.network.exact.support import UnsupportedError
+from model.network.kernel_cache import kernel
+from model.network.overload import most_work
+
+MOST_STATES = 10_000
+MOST_CUSTOMERS = 1_000
+LEAST_LOST = 1e-6
+"""Part of the arrivals that is turned away where the chain of an open network ends."""
+TRIES = 4
+SWEEPS, SETTLED = 1_000, 1e-13
+"""Sweeps over all states, and the change of a chance in one, in which these settle."""
+MOST_WORK = 3e8
+"""States times the square of how far apart in their list those are that follow each other, up to which their equations
+are solved directly."""
+TOO_SLOW = "its chain mixes too slowly"
+SAME_FLOW = 1e-5
+"""Relative difference of flows that are the same where the chances are right."""
+
+
+def markov_chain(net: Arrays) -> Figures:
+    """Exact figures, of open classes as exact as the number inside at a time is limited in the chain.
+
+    Raises
+    ------
+    UnsupportedError
+        The network has times that are not of exponential phases, too many states, or a chain that mixes too slowly.
+    NetworkError
+        All transactions, or all of a class, come to wait for each other.
+    """
+    opened = net.rates > 0
+    most = _most_inside(net)
+    for _ in range(TRIES if opened.any() else 1):
+        if int(most[opened].sum() + net.users.sum()) > MOST_CUSTOMERS:
+            raise UnsupportedError(TOO_MANY)
+        figures, lost = _solved(net, most)
+        if np.all(np.abs(lost) < LEAST_LOST):
+            return figures
+        most = np.where(np.abs(lost) < LEAST_LOST, most, 2 * most)
+    raise UnsupportedError("queues of its open classes are too long for a chain")
+
+
+def _most_inside(net: Arrays) -> Ints:
+    """(classes,) transactions of open classes beyond which there are next to none, by how busy stations are."""
+    most = np.zeros(len(net.rates), dtype=np.int64)
+    work = net.rates.clip(0)[:, None] * net.work
+    can = _can(net, work.sum(axis=0))
+    for i, station in enumerate(net.network.stations):
+        if station.overflow is not None:
+            # These two are one pool.
+            to = net.network.station_names.index(station.overflow.to)
+            work[:, i] = work[:, to] = work[:, i] + work[:, to]
+            can[i] = can[to] = can[i] + can[to]
+    limited = [(net.acquires[:, rho] > 0, resource) for rho, resource in enumerate(net.network.resources)]
+    for r in np.flatnonzero(net.rates > 0):
+        fullest = 0.05
+        servers = int(net.servers[(net.demand[r] > 0) & ~net.delay].max(initial=1))
+        for k in np.flatnonzero((net.demand[r] > 0) & ~net.delay):
+            capacity = net.network.stations[k].capacity
+            if capacity is not None:
+                servers += int(capacity)
+                continue
+            ranked = net.network.stations[k].scheduling in RANKED
+            beside = net.priority >= net.priority[r] if ranked else np.ones(len(work), dtype=np.bool_)
+            fullest = max(fullest, float(work[beside, k].sum() / can[k]))
+        # The more arrivals and work vary, the slower long queues get rare.
+        arrivals = net.network.classes[r].arrivals
+        dispersion = 1.0 if arrivals is None else arrivals.dispersion
+        varies = max(1.0, dispersion, float(np.nan_to_num(net.scv[r]).max()))
+        most[r] = math.ceil((1 + varies) / 2 * math.log(LEAST_LOST) / math.log(min(fullest, 0.99))) + servers
+        for takes, resource in limited:
+            if takes[r] and resource.queue_limit is not None:
+                most[r] = min(int(most[r]), resource.capacity + resource.queue_limit)
+    return most
+
+
+def _can(net: Arrays, work: Floats) -> Floats:
+    """(stations,) work that each can do: an LPAR without a cap what the ``work`` (stations,) of the others leaves it,
+    and at least its part by weight."""
+    can = most_work(net, np.zeros(len(work)))
+    for cec in net.network.cecs:
+        here = {k: s.lpar for k, s in enumerate(net.network.stations) if s.lpar is not None and s.lpar.cec == cec.name}
+        total = sum(lpar.weight for lpar in here.values())
+        for k, lpar in here.items():
+            others = sum(float(work[j]) for j in here if j != k)
+            can[k] = min(can[k], max(cec.engines - others, cec.engines * lpar.weight / total))
+    return can
+
+
+def _solved(net: Arrays, most: Ints) -> tuple[Figures, Floats]:
+    """Figures, and (classes,) the part of the arrivals that is turned away as no more than ``most`` are let in."""
+    known = tables(net, most)
+    if _least_states(net, known.kinds, most) > MOST_STATES:
+        raise UnsupportedError(TOO_MANY)
+    opened = net.rates > 0
+    width = int(net.users.sum() + most[opened].sum()) + int(opened.sum()) + 1
+    states, sources, targets, rates = walk(known, width, MOST_STATES)
+    if len(states) == 0:
+        raise UnsupportedError(TOO_MANY)
+    chances, ends = _stationary(len(states), sources, targets, rates)
+    if ends > 1 and np.any(net.acquires > 0):
+        raise NetworkError(_deadlock(net, "some classes"))
+    if chances is None:
+        raise UnsupportedError(TOO_SLOW)
+    there, busy, done, held, cut = _means(states, chances, known.kinds, known.places, len(net.rates))
+    stations = len(net.curves)
+    at_stations, waiting, used = there[:, :stations], there[:, stations:-1], busy[:, :stations]
+    # What goes to another station when one is full is work of both together.
+    work = np.stack((net.demand, done[:, :stations] / net.pace))
+    for k, station in enumerate(net.network.stations):
+        if station.overflow is not None:
+            work[..., net.network.station_names.index(station.overflow.to)] += work[..., k]
+            work[..., k] = 0.0
+    flow = np.divide(work[1], work[0], out=np.full_like(work[0], np.nan), where=work[0] > 0)
+    throughput = np.nan_to_num(flow[np.arange(len(flow)), work[0].argmax(axis=1)])
+    started = opened | (net.users > 0)
+    never = started & (throughput <= 0)
+    if np.any(never) and np.any(net.acquires > 0):
+        names = ", ".join(n for n, r in zip(net.network.class_names, never, strict=True) if r)
+        raise NetworkError(_deadlock(net, names))
+    same = throughput[:, None]
+    if np.any(np.abs(flow - same)[started & ~never] > SAME_FLOW * same[started & ~never]):
+        raise UnsupportedError(TOO_SLOW)
+    # More important users who are always there leave nothing for these.
+    at_stations = np.where(never[:, None] & (at_stations > 0) & (net.demand > 0), np.inf, at_stations)
+    if np.all(known.steps.elsewhere == NOBODY):
+        # Tells of chances that are not right as well.
+        cut = net.rates - throughput
+        throughput = np.where(opened, net.rates, throughput)
+    lost = np.divide(cut, net.rates, out=np.zeros_like(cut), where=opened)
+    each = np.where(throughput > 0, throughput, 1.0)[:, None]
+    overflow = any(station.overflow is not None for station in net.network.stations)
+    figures = Figures(
+        throughput,
+        at_stations / each,
+        used,
+        _in_service(net, throughput, done[:, :stations] / each if overflow else net.work, used),
+        waiting / each,
+        held,
+        "Markov chain",
+    )
+    return figures, lost
+
+
+def _deadlock(net: Arrays, classes: str) -> str:
+    return (
+        f"network {net.network.name!r}: transactions of {classes} come to wait for each other, without end: have all "
+        "take resources in one order, and all units that they need at once"
+    )
+
+
+def _in_service(net: Arrays, throughput: Floats, work: Floats, busy: Floats) -> Floats:
+    """(classes, stations) seconds that the ``work`` of a transaction takes alone: where engines are unequal, on the
+    engines that do it."""
+    unequal = [k for k, s in enumerate(net.network.stations) if len(set(s.speeds)) > 1]
+    out = work.copy()
+    out[:, unequal] = busy[:, unequal] / np.where(throughput > 0, throughput, 1.0)[:, None]
+    return out
+
+
+def _least_states(net: Arrays, kinds: Kinds, most: Ints) -> float:
+    """How many states there are at least: by how many users are where, and open transactions inside."""
+    states = 1.0
+    for r in np.flatnonzero((net.users > 0) & ~np.any(net.acquires > 0, axis=1)):
+        apart = len({(int(kinds.place[t]), int(kinds.step[t])) for t in np.flatnonzero(kinds.row == r)})
+        states *= math.comb(int(net.users[r]) + apart - 1, apart - 1)
+    return states * math.prod(int(most[r]) for r in np.flatnonzero(net.rates > 0))
+
+
+def _stationary(count: int, sources: Ints, targets: Ints, rates: Floats) -> tuple[Floats | None, int]:
+    """(states,) how likely each state is in the end, None where that takes too long; and how many ends there are: where
+    nothing is held these differ only by the order in which those wait who are never served."""
+    # Loaded by those who need it: it takes longer than to solve most networks.
+    from scipy.sparse import coo_array, diags_array
+    from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+    from scipy.sparse.linalg import splu
+
+    into = coo_array((rates, (targets, sources)), shape=(count, count)).tocsr()
+    parts, part = connected_components(into, directed=True, connection="strong")
+    ends = np.setdiff1d(np.arange(parts), part[sources[part[sources] != part[targets]]])
+    at = np.flatnonzero(part == ends[0])
+    out = np.zeros(count)
+    if len(at) == 1:
+        out[at] = 1.0
+        return out, len(ends)
+    inner = into[at][:, at]
+    leaving = np.asarray(inner.sum(axis=0)).ravel()
+    order = reverse_cuthill_mckee(inner)
+    place = np.argsort(order)
+    moves = inner.tocoo()
+    if len(at) * float(np.abs(place[moves.row] - place[moves.col]).max()) ** 2 <= MOST_WORK:
+        balance = (inner - diags_array(leaving)).tocsc()
+        # One state's chance is set to 1; the others follow from their balance.
+        rest = splu(balance[1:, 1:]).solve(-balance[1:, [0]].toarray().ravel())
+        found = np.maximum(np.concatenate(([1.0], rest)), 0.0)
+    else:
+        found = np.full(len(at), 1 / len(at))
+        if not _sweep(inner.indptr, inner.indices, inner.data, leaving, found):
+            return None, len(ends)
+    out[at] = found / found.sum()
+    return out, len(ends)
+
+
+@kernel()
+def _sweep(start: Ints, source: Ints, rate: Floats, leaving: Floats, found: Floats) -> bool:
+    """Whether the chances (states,) settle in sweeps forwards and backwards (Gauss and Seidel)."""
+    count = len(found)
+    for _ in range(SWEEPS):
+        change, total = 0.0, 0.0
+        for j in range(2 * count):
+            i = j if j < count else 2 * count - 1 - j
+            into = 0.0
+            for e in range(start[i], start[i + 1]):
+                into += found[source[e]] * rate[e]
+            if j >= count:
+                change = max(change, abs(into / leaving[i] - found[i]))
+                total += into / leaving[i]
+            found[i] = into / leaving[i]
+        found /= total
+        if change < SETTLED * total:
+            return True
+    return False
+
+
+@kernel()
+def _means(
+    states: States, chances: Floats, kinds: Kinds, places: Places, classes: int
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """(classes, places) customers there, engines busy, and work done; (classes, resources) units held; (classes,)
+    arrivals a second that are not let in, as the most that are let in are there."""
+    shape = (classes, len(places.servers))
+    there, busy, done = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    held, cut, last = np.zeros((classes, len(places.units))), np.zeros(classes), len(places.servers) - 1
+    for i in range(len(states)):
+        if chances[i] <= 0.0:
+            continue
+        speeds, engines = speeds_of(states[i], kinds, places)
+        for e in range(len(speeds)):
+            if states[i, e] < 0:
+                break
+            kind = np.int64(states[i, e])
+            r, k = kinds.row[kind], kinds.place[kind]
+            there[r, k] += chances[i]
+            busy[r, k] += chances[i] * engines[e]
+            done[r, k] += chances[i] * speeds[e] * kinds.speed[kind]
+            for rho in range(len(places.units)):
+                held[r, rho] += chances[i] * kinds.held[kind, rho]
+            for way in range(kinds.first[kind], kinds.first[kind + 1]):
+                more = kinds.copies[way]
+                if k == last and more > 0 and inside(states[i], r, kinds, places) + more > places.most[r]:
+                    cut[r] += chances[i] * kinds.rate[way] * more
+    return there, busy, done, held, cut

@@ -1,0 +1,93 @@
+"""What a network is asked for beyond what it can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from model.network.arrays import RANKED, Arrays, Floats
+from model.network.bottlenecks import unwaited_holding
+
+FULL = 1 - 1e-9
+"""Part of what a station can do at which it is overloaded: rounding may leave as much."""
+
+
+def overloaded_by_arrivals(net: Arrays, throughput: Floats | None = None) -> dict[str, float]:
+    """Stations and resources that open classes overload.
+
+    Parameters
+    ----------
+    net
+        The network; waits are left aside.
+    throughput : (classes,), optional
+        Transactions per second of closed classes, which some open classes serve behind.
+
+    Returns
+    -------
+    dict
+        Name → work asked for as a part of what can be done, 1 or more.
+    """
+    out = {}
+    each = net.work
+    asked_of = net.rates.clip(0) @ each
+    can = most_work(net, asked_of)
+    for k, station in enumerate(net.network.stations):
+        if station.scheduling == "delay" or station.capacity is not None or station.overflow is not None:
+            continue
+        asked = asked_of[k]
+        if throughput is not None and station.scheduling in RANKED and asked > 0:
+            lowest = net.priority[net.rates * each[:, k] > 0].min()
+            above = (net.users > 0) & (net.priority > lowest)
+            asked += float((throughput * each[:, k])[above].sum())
+        if asked >= can[k] * FULL:
+            out[station.name] = float(asked / can[k])
+    held = unwaited_holding(net, net.rates.clip(0), asked_of)
+    for rho, resource in enumerate(net.network.resources):
+        places = resource.capacity * resource.instances
+        if held[rho] >= places:
+            out[resource.name] = float(held[rho] / places)
+    return out
+
+
+def most_work(net: Arrays, work: Floats) -> Floats:
+    """(stations,) most work a second, in engines.
+
+    It is fewer than its own engines where an LPAR is capped, or where its machine is short and gives it less than the
+    ``work`` (stations,) it is asked for.
+    """
+    stations, network = net.network.stations, net.network
+    most = np.array([done[-1] for done, _ in net.curves])
+    for cec in network.cecs:
+        members = [(k, s.lpar) for k, s in enumerate(stations) if s.lpar is not None and s.lpar.cec == cec.name]
+        total = sum(share.weight for _, share in members)
+        for k, share in members:
+            cap = share.weight / total * cec.engines if share.cap == "share" else share.cap
+            if not isinstance(cap, str):
+                most[k] = min(most[k], float(cap))
+        asked = [min(float(work[k]), float(most[k])) for k, _ in members]
+        if sum(asked) >= cec.engines:
+            given = water_filling(asked, [share.weight for _, share in members], cec.engines)
+            for (k, _), part, wanted in zip(members, given, asked, strict=True):
+                if wanted > 0 and part <= wanted * (1 - 1e-12):
+                    most[k] = part
+    return most
+
+
+def water_filling(asked: Sequence[float], weights: Sequence[float], engines: float) -> list[float]:
+    """Engines each LPAR gets: all it asks for while it stays below its part by weight, the rest divided by weight."""
+    given = [0.0] * len(asked)
+    open_ = [i for i, a in enumerate(asked) if a > 0]
+    left = engines
+    while open_:
+        total = sum(weights[i] for i in open_)
+        below = [i for i in open_ if asked[i] <= left * weights[i] / total * (1 + 1e-12)]
+        if not below:
+            for i in open_:
+                given[i] = left * weights[i] / total
+            break
+        for i in below:
+            given[i] = asked[i]
+        left -= sum(asked[i] for i in below)
+        open_ = [i for i in open_ if i not in below]
+    return given
