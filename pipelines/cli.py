@@ -189,7 +189,7 @@ def explain(error: Exception) -> tuple[str, Exit]:
         "model.registry.store.NoVersionError": Exit.QUESTION,
         "model.lab.errors.LabError": Exit.QUESTION,
         "model.studies.comparison.errors.ComparisonError": Exit.QUESTION,
-        "model.systems.catalogue.CatalogueError": Exit.QUESTION,
+        "model.published.catalogue.CatalogueError": Exit.QUESTION,
         "model.network.errors.NetworkError": Exit.QUESTION,
     }
     for kind in type(error).__mro__:

@@ -24,7 +24,7 @@ class Report:
 
 def chosen(system: str) -> list[str]:
     """The systems to reproduce: `all` numeric ones, or the one named. CatalogueError for an unknown one."""
-    from model.systems import catalogue
+    from model.published import catalogue
 
     if system != "all":
         return [catalogue.system(system).id]

@@ -50,7 +50,7 @@ def not_rendered(systems: Sequence[str]) -> list[str]:
     """A line for each point of activity of these systems that the lab cannot render, with the reason."""
     from model.lab import targets
     from model.lab.renderable import SUBSYSTEMS
-    from model.systems import catalogue
+    from model.published import catalogue
 
     return [
         f"{system}: point {point.id} is not rendered: {reason}"

@@ -8,7 +8,7 @@ from typing import Any
 from model.capacity.basis import machine_of
 from model.capacity.by_condition import lawful
 from model.capacity.questions import askable, point_entry, system_entry
-from model.systems.overview import overview
+from model.published.overview import overview
 from serve import options
 from serve.schemas import Conditions, Models, ReferenceSystem, System, Systems
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from model.capacity.adjustments import QUANTITIES, Z_90, Adjustment, Factor
-from model.systems import catalogue
-from model.systems.catalogue import CatalogueError, Figure
+from model.published import catalogue
+from model.published.catalogue import CatalogueError, Figure
 
 FILE = Path(__file__).with_suffix(".toml")
 MOVED = "moved"

@@ -31,7 +31,7 @@ from model.calibration.relatives import (
 from model.calibration.response import fit_response
 from model.calibration.utilization import UtilizationLaw
 from model.hardware.n_way import n_way
-from model.systems.conditions import condition_text, parse_condition
+from model.published.condition import condition_text, parse_condition
 
 # A busy value that was assumed in rendering a published system carries this relative uncertainty.
 ASSUMED_SD = 0.03

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from model.systems import catalogue
-from model.systems.catalogue import System
-from model.systems.plan import Point
+from model.published import catalogue
+from model.published.catalogue import System
+from model.published.plan import Point
 
 # The CPU activity report's own name for what the marts call CPU busy.
 ALIASES = {"cpu_busy_pct": ("cpu_busy_pct", "lpar_busy_pct")}

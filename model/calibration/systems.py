@@ -23,7 +23,7 @@ from model.capacity.conditions.rows import Study
 from model.capacity.questions import lawful_systems
 from model.documents import not_finite
 from model.isolation import Faults, each, together
-from model.systems import catalogue
+from model.published import catalogue
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def calibrate(
     refused |= left_out
     faults |= new
     if model is not None:
-        systems |= model.systems_
+        systems |= model.published_
         frame = model.points_
     else:
         frame = frame[:0]

@@ -16,7 +16,7 @@ import numpy as np
 from model.lab.errors import LabError
 from model.lab.split import around_one, below, split
 from model.lab.targets import PointTargets
-from model.systems.plan import Group, LabPlan
+from model.published.plan import Group, LabPlan
 
 SRB_SHARE = 0.105
 INTERRUPT_SHARE = 0.004

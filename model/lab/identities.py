@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from model.lab.errors import LabError
-from model.systems.printed import Interval, decimals, printed_interval, rounded_interval, transpositions
+from model.published.printed import Interval, decimals, printed_interval, rounded_interval, transpositions
 
 UNBOUNDED = Interval(0.0, math.inf)
 SETTLED = 1e-13

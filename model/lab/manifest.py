@@ -10,9 +10,9 @@ from model.lab.measure import Check
 from model.lab.records.common import SOFTWARE_RATING, Setting
 from model.lab.targets import PointTargets, not_rendered, why_not_rendered
 from model.lab.writers.interface import Target
-from model.systems.catalogue import Figure, System
-from model.systems.printed import decimals
-from model.systems.targeting import contradiction, derived_rule
+from model.published.catalogue import Figure, System
+from model.published.printed import decimals
+from model.published.targeting import contradiction, derived_rule
 
 SCHEMA = "etalon-lab/1"
 ASSUMED = "assumed"

@@ -8,9 +8,9 @@ from model.lab.errors import LabError
 from model.lab.identities import Sum, identities, narrow
 from model.lab.records.common import Setting
 from model.lab.targets import PointTargets, cpu_in_unit
-from model.systems.catalogue import Figure
-from model.systems.plan import Group
-from model.systems.printed import Interval, Reading, prints_as
+from model.published.catalogue import Figure
+from model.published.plan import Group
+from model.published.printed import Interval, Reading, prints_as
 
 
 @dataclass(frozen=True, slots=True)

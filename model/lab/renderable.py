@@ -1,10 +1,10 @@
 """Which reference systems can be rendered; known without loading what renders them."""
 
 from model.lab.targets import why_not_rendered
-from model.systems import catalogue
-from model.systems.catalogue import System
-from model.systems.targeting import targets_by_writer
-from model.systems.values import ACTIVITY
+from model.published import catalogue
+from model.published.catalogue import System
+from model.published.targeting import targets_by_writer
+from model.published.values import ACTIVITY
 
 SUBSYSTEMS = "subsystems"
 """The made-up night with records of subsystems, which is no reference system."""

@@ -24,8 +24,8 @@ from model.lab.renderable import has_content
 from model.lab.reports import rmf_xml
 from model.lab.targets import point_targets, why_not_rendered
 from model.lab.writing import Part, collected, window_starts, write_parts
-from model.systems import catalogue
-from model.systems.catalogue import System
+from model.published import catalogue
+from model.published.catalogue import System
 
 DEFAULT_SEED = 20171
 RUN_COLUMNS = ("system_id", "smf_sid", "point", "condition", "start_utc", "end_utc")

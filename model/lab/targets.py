@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from model.lab.errors import LabError
 from model.lab.identities import Misprint, Resolution, identities, resolve
-from model.systems import catalogue
-from model.systems.catalogue import Figure, System
-from model.systems.plan import Group, LabPlan, Point
+from model.published import catalogue
+from model.published.catalogue import Figure, System
+from model.published.plan import Group, LabPlan, Point
 
 BUSY = ("cpu_busy_pct", "lpar_busy_pct")
 

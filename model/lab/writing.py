@@ -14,10 +14,10 @@ from model.lab.records.common import Setting
 from model.lab.targets import why_not_rendered
 from model.lab.writers.interface import Cell, Output, Span, Target, Window
 from model.lab.writers.table import writer
-from model.systems.catalogue import System
-from model.systems.plan import LabPlan, Point
-from model.systems.targeting import targets_by_writer
-from model.systems.values import ACTIVITY
+from model.published.catalogue import System
+from model.published.plan import LabPlan, Point
+from model.published.targeting import targets_by_writer
+from model.published.values import ACTIVITY
 
 
 @dataclass(frozen=True, slots=True)

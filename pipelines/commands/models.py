@@ -30,7 +30,7 @@ def systems(as_json: Json = False) -> None:
     from model.capacity.bundle import BundleError
     from model.capacity.questions import askable
     from model.lab.renderable import renderable
-    from model.systems.overview import overview
+    from model.published.overview import overview
 
     home = Home.from_environment()
     bundle: Mapping[str, Any] = {"systems": {}}

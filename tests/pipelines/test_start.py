@@ -49,7 +49,7 @@ def test_the_rows_of_a_query_are_printed_without_arrow(tmp_path: Path) -> None:
 def test_an_answer_loads_numpy_and_no_other_library_for_data(tmp_path: Path) -> None:
     fitted = CapacityModel().fit(made_points("shop", [1000.0, 2000.0, 3000.0], fixed=0.2, demand_us=800.0))
     bundle.write(bundle.build(fitted.systems_, data={}, validation={}), Home(tmp_path).champion)
-    beside = ("scipy", "sklearn", "mlflow", "model.systems")
+    beside = ("scipy", "sklearn", "mlflow", "model.published")
     assert loaded(tmp_path, HEAVY + beside, "predict", "shop", "--at", "etr_tps=2500") == {"numpy"}
 
 

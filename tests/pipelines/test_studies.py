@@ -8,8 +8,8 @@ import pytest
 from model.capacity import bundle as bundles
 from model.capacity.conditions.fitting import fit
 from model.capacity.conditions.reading import read_catalogue
-from model.systems import catalogue
-from model.systems.targeting import target
+from model.published import catalogue
+from model.published.targeting import target
 from pipelines.exits import Exit
 
 SYSTEM = "cs113-ftp-out-1500ms"

@@ -15,7 +15,7 @@ from model.capacity.conditions.mixtures import Array, Belief, sample_quantiles
 from model.capacity.conditions.rows import Identity, Operand
 from model.capacity.conditions.series import DOUBTFUL, is_closed
 from model.capacity.conditions.tables import BEYOND, Cell, Kept, Table, Tables
-from model.systems.arithmetic import compute
+from model.published.arithmetic import compute
 
 FOLLOWS = "follows from other values"
 DEEPEST = 8

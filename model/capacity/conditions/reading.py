@@ -12,12 +12,12 @@ from typing import Any
 from model.capacity.conditions.names import RUN_LENGTHS
 from model.capacity.conditions.rows import RUN_S, WORKLOAD, Identity, Operand, Row, Study
 from model.capacity.conditions.tables import number
-from model.systems import catalogue
-from model.systems.arithmetic import compute
-from model.systems.catalogue import Figure, System
-from model.systems.conditions import parse_condition
-from model.systems.targeting import contradiction, derived_rule, target
-from model.systems.values import Contradiction, DerivedRule
+from model.published import catalogue
+from model.published.arithmetic import compute
+from model.published.catalogue import Figure, System
+from model.published.condition import parse_condition
+from model.published.targeting import contradiction, derived_rule, target
+from model.published.values import Contradiction, DerivedRule
 
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 SUSPECT_SD = 1.0

@@ -49,7 +49,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A metric at a condition that follows from other cells by a rule of `model.systems.arithmetic`."""
+    """A metric at a condition that follows from other cells by a rule of `model.published.arithmetic`."""
 
     system: str
     table: str

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from model.hardware.machines import Machine, ServiceRate
 from model.lab.errors import LabError
 from model.lab.records.clock import Clock, mmssttt, tod
-from model.systems.plan import LabPlan
+from model.published.plan import LabPlan
 
 Row = Mapping[str, Any]
 Sections = Mapping[str, Sequence[Row]]

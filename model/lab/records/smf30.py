@@ -6,7 +6,7 @@ from typing import Any
 from model.lab.construct import Cpu, IntervalData
 from model.lab.records.clock import tod
 from model.lab.records.common import SYSTEM_FLAGS, WRITTEN_AFTER, Record, Setting
-from model.systems.plan import Group, Region
+from model.published.plan import Group, Region
 
 INTERVAL = 2
 FIRST_ASID = 0x40

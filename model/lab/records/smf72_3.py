@@ -5,7 +5,7 @@ from typing import Any
 
 from model.lab.construct import Cpu, IntervalData
 from model.lab.records.common import Record, Setting, Timed, rmf_product, standard_header
-from model.systems.plan import Region, ServiceClass
+from model.published.plan import Region, ServiceClass
 
 REPORT_CLASS = 0x80
 POLICY = "LABPOL"

@@ -22,7 +22,7 @@ from model.lab.twin.records.smf70_1 import cpu_activity
 from model.lab.twin.records.smf72_3 import workload_activity
 from model.lab.twin.records.smf74 import devices, facility
 from model.lab.twin.transactions import cics_tasks
-from model.systems.plan import read_plan
+from model.published.plan import read_plan
 
 GROUP_COLUMNS = ("system_id", "smf_sid", "kind", "pattern", "workload", "address_space_group")
 OS_LEVEL = "ZV020500"

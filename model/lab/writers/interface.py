@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from model.lab.records.common import Record, Setting
-from model.systems.plan import Point
-from model.systems.targeting import Target
+from model.published.plan import Point
+from model.published.targeting import Target
 
 Cell = str | int | float | None
 

@@ -24,7 +24,7 @@ from model.lab.records.clock import tod
 from model.lab.records.common import Setting
 from model.lab.samples import Moments, Ticks, sample
 from model.lab.writers.interface import Cell, Output, Target, Window, by_subject
-from model.systems.printed import Interval, prints_as
+from model.published.printed import Interval, prints_as
 
 TICKS_PER_S = 10_000
 US_PER_TICK = 1_000_000 // TICKS_PER_S

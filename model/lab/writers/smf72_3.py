@@ -17,7 +17,7 @@ from model.lab.records.common import Record, Setting
 from model.lab.records.smf72_3 import class_record
 from model.lab.split import split
 from model.lab.writers.interface import Output, Span, Target, Window, by_subject
-from model.systems.printed import Interval, printed_interval
+from model.published.printed import Interval, printed_interval
 
 UNIT_US = 1024
 IO_UNIT_US = 128

@@ -20,7 +20,7 @@ from model.lab.records.smf70_1 import cpu_activity
 from model.lab.records.smf72_3 import workload_activity
 from model.lab.split import around_one, below, split
 from model.lab.writers.interface import GroupRow, Output, Target, Window
-from model.systems.plan import ServiceClass, TransactionClass
+from model.published.plan import ServiceClass, TransactionClass
 
 RATE_SPREAD = 0.004
 BUSY_CEILING = 0.998

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from model.systems.arithmetic import compute
-from model.systems.printed import Interval
+from model.published.arithmetic import compute
+from model.published.printed import Interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from model.published import catalogue
+from model.published.arithmetic import compute
+from model.published.catalogue import Figure, System
+from model.published.printed import Interval, decimals, printed_interval, prints_as
+from model.published.targeting import contradiction, derived_rule, target, value_rule
+from model.published.values import Contradiction, DerivedRule, Operand, fill
 from model.studies.reproduction.arithmetic import admitted, as_text
-from model.systems import catalogue
-from model.systems.arithmetic import compute
-from model.systems.catalogue import Figure, System
-from model.systems.printed import Interval, decimals, printed_interval, prints_as
-from model.systems.targeting import contradiction, derived_rule, target, value_rule
-from model.systems.values import Contradiction, DerivedRule, Operand, fill
 
 EQUAL, EXCEPTED, FAILING, STATEMENT = "equal", "excepted", "failing", "statement"
 MOST_STEPS = 20

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from model.systems import catalogue
+from model.published import catalogue
 
 
 def with_references(systems: Iterable[str]) -> list[str]:

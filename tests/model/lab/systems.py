@@ -2,7 +2,7 @@
 
 from model.lab.renderable import renderable
 from model.lab.targets import why_not_rendered
-from model.systems import catalogue
+from model.published import catalogue
 
 
 def with_activity():

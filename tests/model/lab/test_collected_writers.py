@@ -13,8 +13,8 @@ from model.lab.records.clock import Clock
 from model.lab.records.common import Setting
 from model.lab.writers import displays, ims_log, load_driver, smf30_steps, storage
 from model.lab.writers.interface import Span, Target, Window
-from model.systems.catalogue import Figure
-from model.systems.plan import Point, read_plan
+from model.published.catalogue import Figure
+from model.published.plan import Point, read_plan
 
 START = datetime(2007, 3, 1, 8)
 PLAN = read_plan(

@@ -11,8 +11,8 @@ from model.lab.measure import measured
 from model.lab.rendering import DEFAULT_SEED, construct_points, setting_of
 from model.lab.split import around_one, below
 from model.lab.targets import cpu_in_unit, point_targets, reference_share, why_not_rendered
-from model.systems import catalogue
-from model.systems.printed import prints_as
+from model.published import catalogue
+from model.published.printed import prints_as
 from tests.model.lab.systems import with_activity
 
 SYSTEMS = with_activity()

@@ -9,7 +9,7 @@ from ingest.formats.smf.decode import decode_batches
 from model.lab.records.tables import to_tables
 from model.lab.rendering import DEFAULT_SEED, construct_points, records_of, render, setting_of
 from model.lab.writing import write_parts
-from model.systems import catalogue
+from model.published import catalogue
 
 
 @pytest.fixture(scope="module")

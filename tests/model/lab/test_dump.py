@@ -9,8 +9,8 @@ import pytest
 
 from model.lab.rendering import render
 from model.lab.targets import why_not_rendered
-from model.systems import catalogue
-from model.systems.printed import prints_as
+from model.published import catalogue
+from model.published.printed import prints_as
 from tests.model.lab.smf_reader import add_up, records, text
 from tests.model.lab.systems import with_activity
 

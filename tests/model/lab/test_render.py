@@ -12,7 +12,7 @@ from model.lab import LabError
 from model.lab.records.common import Record
 from model.lab.records.tables import to_tables
 from model.lab.rendering import render
-from model.systems import catalogue
+from model.published import catalogue
 from tests.model.lab.systems import with_activity
 
 SYSTEMS = with_activity()

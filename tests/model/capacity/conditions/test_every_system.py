@@ -12,7 +12,7 @@ from model.capacity.conditions.identities import sums
 from model.capacity.conditions.reading import read_catalogue
 from model.capacity.conditions.tables import number
 from model.capacity.questions import QuestionError
-from model.systems import catalogue
+from model.published import catalogue
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,8 @@ import pytest
 from model.capacity.conditions.identities import sums
 from model.capacity.conditions.reading import read_catalogue
 from model.capacity.conditions.tables import Tables
-from model.systems import catalogue
-from model.systems.targeting import target
+from model.published import catalogue
+from model.published.targeting import target
 
 
 def marts_of(system_id):

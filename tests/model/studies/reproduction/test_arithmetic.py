@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.published.arithmetic import COMPUTED, compute
+from model.published.printed import Interval, prints_as
 from model.studies.reproduction.arithmetic import RULES, admitted, as_text
-from model.systems.arithmetic import COMPUTED, compute
-from model.systems.printed import Interval, prints_as
 
 
 def test_every_rule_a_system_file_may_name_is_known_and_no_other():

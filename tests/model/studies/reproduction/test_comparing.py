@@ -5,11 +5,11 @@ from html import unescape
 
 import pytest
 
+from model.published import catalogue
 from model.studies.document import markdown
 from model.studies.reproduction import report
 from model.studies.reproduction.comparing import EQUAL, EXCEPTED, FAILING, STATEMENT, Marts, compare
 from model.studies.reproduction.needs import with_references
-from model.systems import catalogue
 from pipelines import pages
 
 FAST_PATH = "ims10-base-fp"

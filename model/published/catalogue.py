@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 import tomli as tomllib
 
-from model.systems.conditions import condition_text, parse_condition
-from model.systems.plan import LabPlan, PlanError, read_plan
-from model.systems.values import RuleError, Suspect, WorkloadIdentity, read_identities, read_suspects
+from model.published.condition import condition_text, parse_condition
+from model.published.plan import LabPlan, PlanError, read_plan
+from model.published.values import RuleError, Suspect, WorkloadIdentity, read_identities, read_suspects
 
-HERE = Path(__file__).resolve().parent
+SYSTEMS = Path(__file__).resolve().parent / "systems"
 CLASSES = ("numeric", "relative", "claim", "chart", "formula")
 KINDS = ("measured", "published_derived", "statement")
 CONFIDENCES = ("high", "medium", "low")
@@ -159,13 +159,13 @@ class System:
         )
 
 
-def systems(folder: Path = HERE) -> tuple[str, ...]:
+def systems(folder: Path = SYSTEMS) -> tuple[str, ...]:
     """Identities of all reference systems, sorted."""
     return tuple(sorted(path.stem for path in folder.glob("*.toml")))
 
 
 @cache
-def system(system_id: str, folder: Path = HERE) -> System:
+def system(system_id: str, folder: Path = SYSTEMS) -> System:
     """The system of this identity, checked; CatalogueError when there is none or its file breaks a rule."""
     path = folder / f"{system_id}.toml"
     if not path.is_file():
@@ -202,7 +202,7 @@ def system(system_id: str, folder: Path = HERE) -> System:
 
 
 @cache
-def workload(workload_id: str, folder: Path = HERE) -> Workload:
+def workload(workload_id: str, folder: Path = SYSTEMS) -> Workload:
     """The workload of this identity; CatalogueError when there is none or its file breaks a rule."""
     path = folder / "workloads" / f"{workload_id}.toml"
     if not path.is_file():

@@ -2,11 +2,11 @@
 
 import pytest
 
+from model.published import catalogue
+from model.published.overview import overview
+from model.published.targeting import contradiction, derived_rule, target, targets_by_writer
+from model.published.values import RuleError, fill
 from model.studies.reproduction.comparing import named
-from model.systems import catalogue
-from model.systems.overview import overview
-from model.systems.targeting import contradiction, derived_rule, target, targets_by_writer
-from model.systems.values import RuleError, fill
 
 NUMERIC = [name for name in catalogue.systems() if catalogue.system(name).class_ == "numeric"]
 

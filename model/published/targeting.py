@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeVar
 
-from model.systems.catalogue import CatalogueError, Figure, System
-from model.systems.printed import Interval, rounded_interval
-from model.systems.values import Contradiction, DerivedRule, RuleError, ValueRule, fill
+from model.published.catalogue import CatalogueError, Figure, System
+from model.published.printed import Interval, rounded_interval
+from model.published.values import Contradiction, DerivedRule, RuleError, ValueRule, fill
 
 Selected = TypeVar("Selected", Contradiction, DerivedRule, ValueRule)
 

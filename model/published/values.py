@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from model.systems.arithmetic import COMPUTED
+from model.published.arithmetic import COMPUTED
 
 BOUNDS = ("", "over", "under")
 ACTIVITY = "activity"

@@ -1,6 +1,6 @@
 """Conditions as text and as mappings."""
 
-from model.systems.conditions import condition_text, parse_condition
+from model.published.condition import condition_text, parse_condition
 
 
 def test_conditions_are_read_and_written_back():

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cache
 
-from model.systems import catalogue
-from model.systems.catalogue import Figure, System
+from model.published import catalogue
+from model.published.catalogue import Figure, System
 
 
 @dataclass(frozen=True, slots=True)

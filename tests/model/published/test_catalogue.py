@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from model.hardware import machines
-from model.systems import catalogue
+from model.published import catalogue
 from tests.shared import shared
 
 SYSTEMS = catalogue.systems()
@@ -108,8 +108,8 @@ def test_select_keeps_figures_whose_condition_holds_more_than_was_asked():
     ],
 )
 def test_a_file_that_breaks_a_rule_is_refused_with_the_reason(tmp_path, edit, message):
-    shutil.copytree(catalogue.HERE / "workloads", tmp_path / "workloads")
-    text = (catalogue.HERE / "ims14-ff-haldb-z13.toml").read_text(encoding="utf-8")
+    shutil.copytree(catalogue.SYSTEMS / "workloads", tmp_path / "workloads")
+    text = (catalogue.SYSTEMS / "ims14-ff-haldb-z13.toml").read_text(encoding="utf-8")
     assert edit[0] in text
     (tmp_path / "ims14-ff-haldb-z13.toml").write_text(text.replace(*edit), encoding="utf-8")
     with pytest.raises(catalogue.CatalogueError, match=message):

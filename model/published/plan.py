@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from model.systems.values import (
+from model.published.values import (
     Assumed,
     Contradiction,
     DerivedRule,

@@ -1,1 +1,0 @@
-"""Reference systems as data: one TOML file per published measurement, read by `model.systems.catalogue`."""
