@@ -36,17 +36,20 @@ def create_table(section: Section) -> str:
     return f"CREATE TABLE IF NOT EXISTS raw.{section.table} ({body})"
 
 
-def staging_statements(registry: Registry, tables: Collection[str], views: Collection[str]) -> list[str]:
+def staging_statements(
+    registry: Registry, tables: Collection[str], views: Collection[str], *, named: bool = False
+) -> list[str]:
     """The statements that create the staging views that are missing.
 
-    tables: the raw tables there are; views: the staging views there are, which stay as they are.
+    tables: the raw tables there are; views: the staging views there are, which stay as they are; named: whether systems
+    have names besides their identifiers.
     """
     statements = ["CREATE SCHEMA IF NOT EXISTS staging"]
     for layout, section in registry.tables():
         needed = {section.table, layout.header.table}
         name = staging.view_name(section)
         if name not in views and needed <= set(tables):
-            statements.append(f"CREATE VIEW staging.{name} AS {staging.view_sql(layout, section)}")
+            statements.append(f"CREATE VIEW staging.{name} AS {staging.view_sql(layout, section, named=named)}")
     return statements
 
 

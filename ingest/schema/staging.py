@@ -6,7 +6,7 @@ hold is there once.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ingest.field_types import SINCE_1900, UNITS
 from ingest.layout import Bit, Field, Layout, Section
@@ -50,22 +50,60 @@ def columns(layout: Layout, section: Section) -> list[StagingColumn]:
     return found
 
 
-def view_sql(layout: Layout, section: Section) -> str:
-    """The query of a section's staging view."""
+def view_sql(layout: Layout, section: Section, *, named: bool = False) -> str:
+    """The query of a section's staging view; with `named`, systems are called by their names of `meta.system_name`."""
     own = _alias(layout, section)
+    found = columns(layout, section)
+    if named:
+        sid = next(column for column in found if column.name == "smf_sid")
+        found[found.index(sid)] = replace(
+            sid, expression=f"coalesce(system_here.name, system_anywhere.name, {sid.expression})"
+        )
     selected = ",\n".join(
         f"  {column.expression}" + ("" if column.expression == f"{own}.{column.name}" else f" as {column.name}")
-        for column in columns(layout, section)
+        for column in found
     )
     lines = ["select", selected, f"from raw.{section.table} as {own}", *_counted_here(own)]
+    joined = {section.name: own}
     for other in (layout.header, product_section(layout)):
         if other is not None and other is not section:
-            alias = _alias(layout, other)
-            lines.append(
-                f"left join raw.{other.table} as {alias}\n  on {alias}.file_id = {own}.file_id"
-                f" and {alias}.record_seq = {own}.record_seq and {alias}.section_seq = 0"
-            )
+            joined[other.name] = _alias(layout, other)
+            lines.append(_same_record(other, joined[other.name], own))
+    if named:
+        lines += _names(layout, own, joined)
     return "\n".join(lines) + "\n"
+
+
+def _same_record(other: Section, alias: str, own: str) -> str:
+    return (
+        f"left join raw.{other.table} as {alias}\n  on {alias}.file_id = {own}.file_id"
+        f" and {alias}.record_seq = {own}.record_seq and {alias}.section_seq = 0"
+    )
+
+
+def _names(layout: Layout, own: str, joined: dict[str, str]) -> list[str]:
+    """The joins that name the system of a record: by its sysplex and machine, as far as the record says them."""
+    said, lines = {"sysplex_name": "''", "cpc_serial": "''"}, []
+    for name in said:
+        for teller in layout.sections:
+            item = next((field for field in teller.fields if field.name == name and not field.when), None)
+            if item is None or (teller.cardinality != "one" and teller is not product_section(layout)):
+                continue
+            if teller.name not in joined:
+                joined[teller.name] = f"of_{teller.name}"
+                lines.append(_same_record(teller, joined[teller.name], own))
+            said[name] = f"coalesce(trim({_text(f'{joined[teller.name]}.{item.column}')}), '')"
+            break
+    sid = _text(f"header.{layout.header.by_name('smf_sid').column}")
+    for alias, file, serial in (
+        ("system_here", f"= {own}.file_id", said["cpc_serial"]),
+        ("system_anywhere", "is null", "''"),
+    ):
+        lines.append(
+            f"left join meta.system_name as {alias}\n  on {alias}.file_id {file} and {alias}.smf_sid = {sid}"
+            f" and {alias}.sysplex_name = {said['sysplex_name']}\n  and {alias}.cpc_serial = {serial}"
+        )
+    return lines
 
 
 def _counted_here(own: str) -> list[str]:
@@ -123,7 +161,10 @@ def _context(layout: Layout) -> list[StagingColumn]:
     clock, date = header.by_name("written_clock_us").column, header.by_name("written_date").column
     found = [
         StagingColumn(
-            "smf_sid", _text(f"header.{header.by_name('smf_sid').column}"), "VARCHAR", "System identifier given to SMF."
+            "smf_sid",
+            _text(f"header.{header.by_name('smf_sid').column}"),
+            "VARCHAR",
+            "System identifier given to SMF; `SYSPLEX.SID` where several sysplexes have it.",
         ),
         StagingColumn(
             "written_local",

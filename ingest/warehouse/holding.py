@@ -10,8 +10,10 @@ from collections.abc import Collection, Mapping
 
 import duckdb
 
-from ingest.layout import Section
+from ingest.layout import Layout
 from ingest.registry import Registry
+from ingest.schema.staging import view_sql
+from ingest.warehouse import systems
 
 CREATE = """CREATE TABLE IF NOT EXISTS meta.held_back (
     file_id UBIGINT NOT NULL, smf_sid VARCHAR NOT NULL, day DATE NOT NULL, records UBIGINT NOT NULL,
@@ -39,9 +41,10 @@ def hold(
     con.execute("BEGIN")
     con.executemany("INSERT INTO doubtful VALUES (?, ?, ?)", [[*key, reason] for key, reason in reasons.items()])
     filled = _filled(con, files)
-    for header in (layout.header for layout in registry.layouts):
-        if header.table in filled:
-            con.execute(f"INSERT INTO counted {_counted(header)}", {"files": list(files)})
+    named = systems.are_shared(con)
+    for layout in registry.layouts:
+        if layout.header.table in filled:
+            con.execute(f"INSERT INTO counted {_counted(layout, named)}", {"files": list(files)})
     held = con.execute(
         "INSERT INTO meta.held_back SELECT file_id, smf_sid, day, count(*), reason FROM counted "
         "JOIN doubtful USING (smf_sid, day) WHERE EXISTS (FROM counted ANTI JOIN doubtful USING (smf_sid, day)) "
@@ -62,12 +65,9 @@ def _filled(con: duckdb.DuckDBPyConnection, files: Collection[int]) -> set[str]:
     return {table for (table,) in con.execute(query, {"files": list(files)}).fetchall()}
 
 
-def _counted(header: Section) -> str:
+def _counted(layout: Layout, named: bool) -> str:
     """The query for the records of `$files` that count, with who wrote them, and of which day they are."""
-    sid, date, clock = (header.by_name(name).column for name in ("smf_sid", "written_date", "written_clock_us"))
     return (
-        f"SELECT file_id, record_seq, rtrim({sid}, chr(0) || ' ') AS smf_sid, "
-        f"({date} + to_microseconds({clock}::BIGINT * 10000) - INTERVAL {AFTER_END_MIN} MINUTE)::DATE AS day "
-        f"FROM raw.{header.table} ANTI JOIN meta.record_overlap USING (file_id, record_seq) "
-        "WHERE list_contains($files, file_id)"
+        f"SELECT file_id, record_seq, smf_sid, (written_local - INTERVAL {AFTER_END_MIN} MINUTE)::DATE AS day "
+        f"FROM ({view_sql(layout, layout.header, named=named)}) WHERE list_contains($files, file_id)"
     )

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ingest.arrays import of_rows
 from ingest.batch import Quarantined
 from ingest.files.outcome import ExitCode, FileReport
-from ingest.warehouse import holding, overlaps, version
+from ingest.warehouse import holding, overlaps, systems, version
 from ingest.warehouse.writer import transaction
 
 WAITING = "cics_dictionary_missing"
@@ -77,6 +77,7 @@ def create(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(statement)
     con.execute(holding.CREATE)
     overlaps.create(con)
+    systems.create(con)
 
 
 def _take_new_statuses(con: duckdb.DuckDBPyConnection) -> None:

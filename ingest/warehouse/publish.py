@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ingest.registry import Registry
 from ingest.schema import staging_statements
+from ingest.warehouse import systems
 from ingest.warehouse.errors import WarehouseMissing
 from ingest.warehouse.writer import open_writer
 
@@ -72,7 +73,9 @@ def _add_staging_views(path: str, registry: Registry) -> None:
         ).fetchall()
         present = {schema: {name for kind, name in listed if kind == schema} for schema in ("raw", "staging")}
         con.execute("BEGIN")
-        for statement in staging_statements(registry, present["raw"], present["staging"]):
+        for statement in staging_statements(
+            registry, present["raw"], present["staging"], named=systems.are_shared(con)
+        ):
             con.execute(statement)
         con.execute("COMMIT")
 

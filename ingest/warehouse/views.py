@@ -7,6 +7,7 @@ import duckdb
 
 from ingest.registry import Registry
 from ingest.schema import staging_statements
+from ingest.warehouse import systems
 from ingest.warehouse.tables import Tables
 from ingest.warehouse.writer import open_writer
 
@@ -22,7 +23,7 @@ def make_views(db_path: str | Path, registry: Registry, tables: Collection[str])
         existing = {name for (name,) in con.execute(_RAW).fetchall()}
         others = {f"stg_{section.table}" for _, section in registry.tables() if section.table not in tables}
         con.execute("BEGIN")
-        for statement in staging_statements(registry, existing, others):
+        for statement in staging_statements(registry, existing, others, named=systems.are_shared(con)):
             con.execute(statement.replace("CREATE VIEW", "CREATE OR REPLACE VIEW", 1))
         con.execute("COMMIT")
         return frozenset(table for table in tables if table in existing and _has_rows(con, table))

@@ -40,10 +40,10 @@ def building(home: Home, *, everything: bool = False) -> Iterator[Work | None]:
 
 @contextmanager
 def _building(home: Home, everything: bool) -> Iterator[Work | None]:
-    from ingest.warehouse import open_writer
+    from ingest.warehouse import open_writer, systems
 
-    project = identity(home)
     with open_writer(home.warehouse) as con:
+        project = identity(home) + systems.name_systems(con)
         if everything:
             touched.forget(con)
         plan = touched.plan(con, project)

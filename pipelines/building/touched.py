@@ -115,7 +115,7 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
     if not built:
         return _all(con, "nothing was built before")
     if built[0][0] != project:
-        return _all(con, "models or metrics have changed")
+        return _all(con, "models, metrics or names of systems have changed")
     changed, gone = changes(con)
     if not changed and not gone:
         return Plan()

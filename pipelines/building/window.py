@@ -7,9 +7,17 @@ import duckdb
 from pipelines.building.touched import Plan, Span, union, written_limits
 
 #: Tables of a few rows that apply to all time.
-_WHOLE = ("etalon_run", "etalon_group", "held_back")
+_WHOLE = ("etalon_run", "etalon_group", "held_back", "system_name")
 #: Tables of the schema `meta` that models and checks read.
-_OF_FILES = ("held_back", "ledger", "quarantine", "record_identity", "record_incomplete", "record_overlap")
+_OF_FILES = (
+    "held_back",
+    "ledger",
+    "quarantine",
+    "record_identity",
+    "record_incomplete",
+    "record_overlap",
+    "system_name",
+)
 _BY_RECORD = ("smf", "ims_log")
 
 

@@ -176,7 +176,7 @@ def test_what_was_built_and_not_published_is_built_again(tmp_path, new_warehouse
         assert touched.plan(con, "a").everything
         touched.record(con, "a", touched.everything(con))
         assert touched.plan(con, "a").nothing
-        assert touched.plan(con, "b").reason == "models or metrics have changed"
+        assert touched.plan(con, "b").reason == "models, metrics or names of systems have changed"
         load(con, 1)
         assert (touched.changes(con), touched.unpublished(con)) == (((1,), ()), ())
         touched.record(con, "a", touched.plan(con, "a"))

@@ -11,6 +11,7 @@ with recorded as (
     min(interval_start_local) as interval_start_local,
     max(interval_s) as interval_s,
     max(ipl_utc) as ipl_utc,
+    max(cpc_serial) as cpc_serial,
     max(copies) as copies
   from {{ ref('int_record') }}
   group by interval_key, smf_sid
@@ -50,6 +51,7 @@ select
   i.smf_sid,
   i.sysplex_name,
   i.system_name,
+  i.cpc_serial,
   r.point,
   r.condition,
   i.interval_start_utc,

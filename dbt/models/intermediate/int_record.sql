@@ -3,13 +3,14 @@
 -- its date or length is not valid, belongs to none.
 with records as (
   select '70.1' as record_type, file_id, record_seq, smf_sid, sysplex_name, system_name, written_local,
-    interval_start_utc, interval_start_local, interval_s, '' as class_kind, '' as class_name, ipl_utc
+    interval_start_utc, interval_start_local, interval_s, '' as class_kind, '' as class_name, ipl_utc,
+    nullif(trim(cpc_serial), '') as cpc_serial
   from {{ source('staging', 'stg_smf70_1_control') }}
   union all
   select '72.3', file_id, record_seq, smf_sid, sysplex_name, system_name, written_local,
     interval_start_utc, interval_start_local, interval_s,
     case when is_report_class then 'report_class' else 'service_class' end, trim(class_name),
-    null
+    null, null
   from {{ source('staging', 'stg_smf72_3_control') }}
 )
 select

@@ -1,8 +1,15 @@
 -- One row per RMF Postprocessor report that holds data, with the interval it is about. A report carries local time
 -- only: where records of the same system start within a second of it, their interval is the report's.
-with reports as (
+with report as (
+  select r.* replace (coalesce(n.name, r.smf_sid) as smf_sid)
+  from {{ ref('stg_rmf_report') }} r
+  left join {{ source('meta', 'system_name') }} n
+    on n.file_id is null and n.smf_sid = r.smf_sid and n.sysplex_name = r.sysplex_name
+),
+
+reports as (
   select *, count(*) over same_report as copies
-  from {{ ref('stg_rmf_report') }}
+  from report
   where status = 'data' and report in ('CPU', 'WLMGL') and interval_start_local is not null
   window same_report as (partition by report, smf_sid, interval_start_local)
   qualify row_number() over (same_report order by file_id, record_seq) = 1

@@ -2,6 +2,8 @@ select
   interval_key::varchar as interval_key,
   system_id::varchar as system_id,
   smf_sid::varchar as smf_sid,
+  sysplex_name::varchar as sysplex_name,
+  cpc_serial::varchar as cpc_serial,
   point::varchar as point,
   condition::varchar as condition,
   interval_start_utc::timestamp as interval_start_utc,
