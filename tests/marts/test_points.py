@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.marts import listings
 from tests.marts.conftest import Query
 from tests.marts.systems import BUSY_SWING, SWING
 
@@ -131,3 +132,21 @@ def test_a_users_metric_is_one_entry_of_a_file_of_their_own(marts: Query) -> Non
     assert all(row["value"] == pytest.approx(row["ours"] / 100) for row in rows)
     [metric] = marts("select label, unit, better from marts.dim_metric where metric = 'busy_share'")
     assert metric == {"label": "User's busy", "unit": "ratio", "better": "lower"}
+
+
+def test_statistics_of_several_collections_are_put_together_by_their_kind(marts: Query) -> None:
+    rows = marts(f"select subject, value, unit from marts.fct_point_metric where system_id = '{listings.SYSTEM}'")
+    found = {row["subject"]: (round(row["value"], 5), row["unit"]) for row in rows}
+    assert {subject.removeprefix("Transaction Manager: "): value for subject, value in found.items()}.items() >= {
+        "Total Accumulated transactions so far": (2600, "count"),
+        "Accumulated transactions (since reset)": (1600, "count"),
+        "Transaction Rate per second": (4, "1/s"),
+        "Maximum transactions allowed (MXT)": (120, "count"),
+        "Total MXT queueing time": (25, "s"),
+        "Average MXT queueing time": (1.78571, "s"),
+        "Address Space CPU Time": (90, "s"),
+    }.items()
+    modes = {subject.removeprefix("Dispatcher TCB Modes: "): value for subject, value in found.items()}
+    assert (modes["QR: Op. System Waits"], modes["RO: Op. System Waits"]) == ((8000, "count"), (400, "count"))
+    assert (modes["QR: Total TCB CPU Time"], modes["RO: Total TCB CPU Time"]) == ((5, "s"), (2.2, "s"))
+    assert modes["QR: TCB CPU/Disp Ratio"] == (50, "pct")

@@ -13,7 +13,7 @@ from model.lab.renderable import SUBSYSTEMS
 from model.lab.twin import live, write
 from pipelines import steps
 from pipelines.home import Home
-from tests.marts import odd_days, stations
+from tests.marts import listings, odd_days, stations
 from tests.marts.dbt_project import build_with_unit_tests
 from tests.marts.published import EXPECTED
 from tests.marts.raw_records import RawWarehouse
@@ -70,7 +70,7 @@ def _everything(folder: Path) -> None:
     steps.render((*EXPECTED, *SERIES, SUBSYSTEMS), home.lab, seed=20_261_121)
     write(live(stations.twin()), folder / "twin")
     made = [path for place in (home.lab, folder / "twin") for path in sorted(place.iterdir())]
-    files = [path for path in made if path.suffix != ".json"]
+    files = [*(path for path in made if path.suffix != ".json"), *listings.write(folder / "listings")]
     reports = loaded.load([*files, *(path for path in REAL if path.exists())], home.warehouse, registry.load())
     assert not [report.message for report in reports if report.exit_code]
     odd_days.load_dumps(folder, home.warehouse)

@@ -138,41 +138,80 @@ run as (
   group by all
 ),
 
-statistic as (
-  select r.system_id, r.point, r.condition, s.section || ': ' || s.label as subject, s.section, s.label,
-    case
-      when s.label like 'Current %' then arg_max(s.value_num, s.collected_local)
-      when s.label like 'Peak %' then max(s.value_num)
-      else sum(s.value_num)
-    end as value
+collected as (
+  select r.system_id, r.point, r.condition, s.applid, s.section, s.row_label, s.label, s.unit, s.collected_local,
+    s.value_num, s.quantity
   from {{ ref('stg_cics_statistic') }} s
   join run r on true
   asof left join {{ ref('int_utc_offset') }} k on k.smf_sid = r.smf_sid and k.from_local <= s.collected_local
   where s.value_num is not null and s.section is not null
     and {{ during_run('r', 's.collected_local - to_seconds(coalesce(k.ahead_s, 0)::bigint)') }}
-  group by r.system_id, r.point, r.condition, s.section, s.label
 ),
 
--- Mean delays of a TCB pool follow from their totals and numbers; where nothing was delayed the mean is 0.
-statistic_or_mean as (
-  select system_id, point, condition, subject, value from statistic where label not like 'Average %'
-  union all by name
-  select t.system_id, t.point, t.condition,
-    t.section || ': ' || replace(t.label, 'Total ', 'Average ') as subject,
-    t.value / greatest(n.value, 1) as value
+-- The collections of a region: what counts from its start is in the last one, and of a level or limit the last is in force.
+of_region as (
+  select system_id, point, condition, applid, section, row_label, label, quantity, any_value(unit) as unit,
+    case
+      when quantity in ('level', 'limit', 'cumulative') then arg_max(value_num, collected_local)
+      when quantity = 'peak' then max(value_num)
+      when quantity in ('percentage', 'rate', 'average') then avg(value_num)
+      else sum(value_num)
+    end as value
+  from collected
+  group by system_id, point, condition, applid, section, row_label, label, quantity
+),
+
+-- Regions add up; a limit or peak is that of the region with the highest.
+statistic as (
+  select system_id, point, condition, section, row_label, label, quantity, any_value(unit) as unit,
+    case
+      when quantity in ('limit', 'peak') then max(value)
+      when quantity in ('percentage', 'average') then avg(value)
+      else sum(value)
+    end as value
+  from of_region
+  group by system_id, point, condition, section, row_label, label, quantity
+),
+
+-- Means and ratios follow from the totals of all collections; where nothing was delayed the mean is 0.
+{%- set quotients = [
+  ('Average Max TCB Pool Limit delay time', 'Total Max TCB Pool Limit delay time', 'Requests Delayed by Max TCB Pool Limit',
+    1, 's', 1),
+  ('Average Delay time for current delayed', 'Total Delay time for current delayed',
+    'Current Requests Delayed by Max TCB Pool Limit', 1, 's', 1),
+  ('Average MXT queueing time', 'Total MXT queueing time', 'Transactions Delayed by MXT', 1, 's', 1),
+  ('TCB CPU/Disp Ratio', 'Total TCB CPU Time', 'Total TCB Dispatch Time', 100, 'pct', 1e-9)] %}
+quotient as (
+  {% for label, total, number, scale, unit, least in quotients -%}
+  select t.system_id, t.point, t.condition, t.section, t.row_label, '{{ label }}' as label, '{{ unit }}' as unit,
+    {{ scale }} * t.value / greatest(n.value, {{ least }}) as value
   from statistic t
   join statistic n
     on n.system_id = t.system_id and n.point = t.point and n.condition = t.condition and n.section = t.section
-    and n.label = case t.label
-      when 'Total Max TCB Pool Limit delay time' then 'Requests Delayed by Max TCB Pool Limit'
-      when 'Total Delay time for current delayed' then 'Current Requests Delayed by Max TCB Pool Limit'
-    end
+    and n.row_label is not distinct from t.row_label and n.label = '{{ number }}'
+  where t.label = '{{ total }}'
+  {{ 'union all by name' if not loop.last }}
+  {% endfor %}
+),
+
+statistic_or_quotient as (
+  select s.system_id, s.point, s.condition, s.section, s.row_label, s.label, s.unit, s.value
+  from statistic s
+  anti join quotient q
+    on q.system_id = s.system_id and q.point = s.point and q.condition = s.condition and q.section = s.section
+    and q.label = s.label and q.row_label is not distinct from s.row_label
+  union all by name
+  select * from quotient
 ),
 
 statistics as (
-  select system_id, point, condition, 1 as position, null::double as seconds, subject,
-    unnest({{ measures_of('statistic') }}, recursive := true)
-  from statistic_or_mean
+  select * exclude (measured_unit) replace (coalesce(measured_unit, unit) as unit)
+  from (
+    select system_id, point, condition, 1 as position, null::double as seconds,
+      section || ': ' || coalesce(row_label || ': ', '') || label as subject, unit as measured_unit,
+      unnest({{ measures_of('statistic') }}, recursive := true)
+    from statistic_or_quotient
+  )
 ),
 
 -- Each LPAR uses its own part of a rating; what they use adds up.

@@ -14,7 +14,8 @@ with registry as (
 ),
 
 metric as (
-  select metric, min(definition) as definition, any_value(about) as about, min(unit) as unit
+  select metric, min(definition) as definition, any_value(about) as about,
+    string_agg(distinct unit, ' or ' order by unit) as unit
   from {{ ref('int_point_measure') }} m
   where exists (from {{ ref('fct_point_metric') }} p where p.metric = m.metric)
   group by metric

@@ -16,11 +16,11 @@ import tomli as tomllib
 from ingest.arrays import of_rows
 from ingest.batch import Batch, Unreadable
 from ingest.formats.arrow import LINE_SCHEMA, schema_of
+from ingest.formats.cics.quantities import quantity
 from ingest.formats.printed.columns import TableReader, open_table
 from ingest.formats.printed.document import Part
 from ingest.formats.printed.layouts import Block, block_of, squeezed
 from ingest.formats.printed.lines import HEAD_BYTES, MAX_PRINTED, Line, read_lines, text_form
-from ingest.formats.tables.tabular import number
 
 _SIGN = re.compile(r"(?:\.\s?){2,}:(?=\s|$)|\s:(?=\s|$)")
 _HEAD_0STAT = re.compile(
@@ -49,7 +49,14 @@ STATISTIC_SCHEMA = schema_of(
         ("row_label", pa.string(), "First cell of the row, for values in tables"),
         ("label", pa.string(), "Label, or heading of the column"),
         ("value_text", pa.string(), "Value as printed"),
-        ("value_num", pa.float64(), "Value where it is a number"),
+        (
+            "quantity",
+            pa.string(),
+            "Kind of quantity: total, peak, level, limit, percentage, rate, average, cumulative (since the region's "
+            "start) or moment",
+        ),
+        ("value_num", pa.float64(), "Value as a number, in its unit; NULL for moments and text"),
+        ("unit", pa.string(), "Unit of the number: s, pct, bytes, 1/s or count"),
     ],
 )
 
@@ -169,6 +176,7 @@ class _Reading:
 
     def _value(self, section: str | None, row: str | None, label: str, value: str | None) -> None:
         date, time = self._head.get("date"), self._head.get("time")
+        said = quantity(label, value)
         self._rows.append(
             {
                 "record_seq": max(self._page, 0),
@@ -181,7 +189,9 @@ class _Reading:
                 "row_label": row,
                 "label": label,
                 "value_text": value,
-                "value_num": number(value),
+                "quantity": said.kind,
+                "value_num": said.number,
+                "unit": said.unit,
             }
         )
         self._seq += 1
