@@ -13,6 +13,8 @@ from typing import Any
 from pipelines.exits import EtalonError
 from pipelines.home import ROOT, Home
 from pipelines.text import counted
+from state.catalogue import CATALOGUE, CHAMPION
+from state.files import StateDamaged
 
 MARKS = {"good": "✓", "note": "·", "bad": "✗"}
 LEAST_FREE_BYTES = 2 * 1024**3
@@ -50,6 +52,8 @@ def examine(home: Home, folder: Path) -> list[Finding]:
         "warehouse": lambda: _warehouse(home),
         "snapshot": lambda: _snapshot(home),
         "champion": lambda: _champion(home),
+        "state": lambda: _state(home),
+        "own files": lambda: _own_files(home),
         "kernels": _kernels,
         "ports": _ports,
     }
@@ -62,6 +66,9 @@ def _guarded(what: str, home: Home, look: Callable[[], Iterator[Finding]]) -> It
         yield from look()
     except OSError as error:
         yield Finding(what, "bad", f"{error.filename}: {error.strerror}", f"mend its rights, or those of {home.root}")
+    except Exception as error:
+        said = f"could not be examined: {type(error).__name__}: {' '.join(str(error).split())}"
+        yield Finding(what, "bad", said, "report it, with the output of `etalon doctor --json`")
 
 
 def _python() -> Iterator[Finding]:
@@ -194,14 +201,49 @@ def _champion(home: Home) -> Iterator[Finding]:
     if not home.champion.exists():
         yield Finding("champion", "note", "none yet", "`etalon fit`")
         return
-    from model.capacity import bundle
+    from pipelines import steps
 
     try:
-        found = bundle.read(home.champion)
-    except (OSError, bundle.BundleError) as error:
-        yield Finding("champion", "bad", str(error), "`etalon fit`")
+        found = steps.read_bundle(home) or {}
+    except StateDamaged as error:
+        yield _damaged("champion", error)
         return
     yield Finding("champion", "good", f"{found['model_version']}, {counted(len(found['systems']), 'system')}")
+
+
+def _state(home: Home) -> Iterator[Finding]:
+    """Small files of the state that cannot be read."""
+    damaged = False
+    for kind in CATALOGUE:
+        for path in sorted(home.root.glob(kind.name)) if kind is not CHAMPION else ():
+            try:
+                kind.read(path)
+            except StateDamaged as error:
+                damaged = True
+                yield _damaged("state", error)
+    if not damaged:
+        yield Finding("state", "good", "all small files can be read")
+
+
+def _own_files(home: Home) -> Iterator[Finding]:
+    """Layouts, metrics and ratings of the installation that cannot be used."""
+    from pipelines import layouts, metrics, steps
+
+    looks: dict[str, Callable[[Home], object]] = {
+        "layouts": layouts.registry,
+        "metrics": metrics.own,
+        "machines": steps.imported_ratings,
+    }
+    for what, look in looks.items():
+        try:
+            look(home)
+        except (EtalonError, ValueError) as error:
+            yield Finding(what, "bad", str(error), "correct the file, or move it away")
+
+
+def _damaged(what: str, error: StateDamaged) -> Finding:
+    seen, _, remedy = str(error).rpartition("; ")
+    return Finding(what, "bad", seen, remedy)
 
 
 def _kernels() -> Iterator[Finding]:

@@ -25,6 +25,7 @@ class Exit(IntEnum):
     QUARANTINED = 12
     BUSY = 13
     HELD_BACK = 14
+    FEWER = 15
     INTERRUPTED = 130
 
     @property
@@ -49,6 +50,7 @@ MEANINGS = {
     Exit.QUARANTINED: "inputs were loaded, but some records could not be decoded; they are in the quarantine",
     Exit.BUSY: "an input is still being written; it was left alone",
     Exit.HELD_BACK: "published without some records of a system: a critical data-quality expectation failed for them",
+    Exit.FEWER: "not published: the warehouse lacks data of the published snapshot",
     Exit.INTERRUPTED: "stopped by the user",
 }
 

@@ -152,9 +152,14 @@ class Home:
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def require_writable(self) -> None:
-        """Raise EtalonError, naming ETALON_HOME and what to do, unless files can be made in the state folder."""
+        """Raise EtalonError, naming ETALON_HOME and what to do, unless files can be made in the state folder.
+
+        What this process makes from then on has no more rights than the state folder, whichever library makes it.
+        """
         try:
             self._make()
+            before = os.umask(0o077)
+            os.umask(before | (~self.root.stat().st_mode & 0o077))
             with tempfile.TemporaryFile(dir=self.root):
                 pass
         except OSError as error:

@@ -74,8 +74,8 @@ def own(home: Home) -> dict[str, Metric]:
         return {}
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise EtalonError(f"{path}: {error}", Exit.NO_INPUT) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+        raise EtalonError(f"{path}: {error}; correct it: docs/metrics.md has an example", Exit.NO_INPUT) from error
     found = {}
     for name, entry in entries.items():
         if not _NAME.fullmatch(name):

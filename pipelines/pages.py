@@ -11,7 +11,7 @@ from markupsafe import Markup
 from model.documents import for_readers
 from model.studies.document import Table
 from pipelines import text
-from pipelines.nights import files
+from state.files import write_text
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _NUMBER = re.compile(r"[-+−]?[,.]?\d[\d,.]*( %)?|–")
@@ -65,7 +65,7 @@ def write(
     worst: `failure` or `warning`, where the page tells of one: the colour of its title.
     """
     sections = {heading: table(rows) for heading, rows in tables.items()}
-    files.write(path, document(title, lead, sections, links, worst))
+    write_text(path, document(title, lead, sections, links, worst))
     return path
 
 

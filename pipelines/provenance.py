@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pipelines.home import DBT_PROJECT, Home
-from pipelines.nights import files
+from state.catalogue import DEFINITIONS
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,12 +52,12 @@ def publish(con: "duckdb.DuckDBPyConnection", home: Home) -> None:
         found = dict(con.execute(f"SELECT system_id, definition_digest FROM {TABLE}").fetchall())
         systems = con.execute("SELECT DISTINCT system_id FROM marts.dim_system ORDER BY ALL").fetchall()
     every = {name: found.get("", "") for (name,) in systems}
-    files.write(home.definitions, json.dumps({**every, **found}))
+    DEFINITIONS.write(home.definitions, {**every, **found})
 
 
 def published(home: Home) -> dict[str, str]:
     """The digests of the published marts by system; empty where an earlier version has published them."""
-    return files.read(home.definitions)
+    return dict(DEFINITIONS.read_or(home.definitions, {}))
 
 
 def marked(home: Home, systems: Mapping[str, Any]) -> dict[str, Any]:

@@ -179,5 +179,5 @@ def read(home: Home) -> Settings:
         variable = "ETALON_" + "__".join(str(part) for part in first["loc"]).upper()
         said = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
         raise EtalonError(f"{path}, or {variable}: {field}: {said}", Exit.NO_INPUT) from error
-    except (ValueError, OSError) as error:
-        raise EtalonError(f"{path}: {error}", Exit.NO_INPUT) from error
+    except (ValueError, OSError, RecursionError) as error:
+        raise EtalonError(f"{path}: {error}; correct it: docs/operations.md has an example", Exit.NO_INPUT) from error

@@ -3,6 +3,7 @@
 Rooms are imported inside the functions: listing the commands or the assets must not load a scientific stack.
 """
 
+import csv
 import os
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from typing import Any
 from pipelines import drift, histories, layouts, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
+from state.catalogue import CHAMPION, VERSIONS
+from state.files import StateDamaged
 
 DBT = "import gc, sys; gc.set_threshold(100_000, 20, 20); from dbt.cli.main import cli; sys.exit(cli())"
 """Program that is dbt. Of what it reads, next to nothing goes away: looking for it was a twelfth of a small build."""
@@ -236,18 +239,27 @@ def quality_line(result: Any) -> str:
     return f"quality {result.verdict}: {', '.join(parts)}"
 
 
-def publish(home: Home, own_layouts: Sequence[Path] | None = None) -> Path:
-    """Put a copy of the warehouse in place of the published snapshot."""
+def publish(home: Home, own_layouts: Sequence[Path] | None = None, *, force: bool = False) -> Path:
+    """Put a copy of the warehouse in place of the published snapshot.
+
+    Raises EtalonError (FEWER) where it lacks files, systems or days of the snapshot that were not dropped on purpose,
+    unless `force`.
+    """
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     home.require_writable()
     from ingest import warehouse
     from pipelines import provenance
-    from pipelines.building import touched
+    from pipelines.building import losses, touched
 
+    with warehouse.open_writer(home.warehouse) as con:
+        warehouse.ledger.create(con)
+        if not force:
+            losses.refuse(con, home.snapshot)
     path = warehouse.publish(home.warehouse, home.snapshot, layouts.registry(home, own_layouts))
     with warehouse.open_writer(home.warehouse) as con:
         provenance.publish(con, home)
         touched.confirm(con)
+        losses.clear(con)
     return path
 
 
@@ -295,8 +307,9 @@ def imported_ratings(home: Home) -> list[dict[str, Any]]:
     try:
         # Answers name the line a rating is from, and no folder of this machine.
         return read_ratings(home.machines.read_text(encoding="utf-8-sig"), home.machines.name)
-    except (MachineError, OSError, UnicodeDecodeError) as error:
-        raise EtalonError(f"{home.machines}: the ratings of machines cannot be read: {error}", Exit.NO_INPUT) from error
+    except (MachineError, OSError, UnicodeDecodeError, csv.Error) as error:
+        said = f"{home.machines}: the ratings of machines cannot be read: {error}; correct the file, or move it away"
+        raise EtalonError(said, Exit.NO_INPUT) from error
 
 
 def data_identity(home: Home) -> dict[str, Any]:
@@ -467,12 +480,38 @@ def _fit(home: Home, say: Progress) -> Fitted:
 
 def standing(home: Home) -> Mapping[str, Any] | None:
     """The bundle in force, None where there is none that can be read."""
-    from model.capacity import bundle
-
     try:
-        return bundle.read(home.champion)
-    except (bundle.BundleError, OSError):
+        return read_bundle(home)
+    except (StateDamaged, OSError):
         return None
+
+
+def read_bundle(home: Home) -> Mapping[str, Any] | None:
+    """The bundle in force, None where there is none. Raises OSError, and StateDamaged, also for another schema."""
+    from model.capacity.bundle import SCHEMA
+
+    def parse(content: dict[str, Any]) -> dict[str, Any]:
+        if content["schema"] != SCHEMA:
+            raise ValueError(f"schema {content['schema']!r}, expected {SCHEMA!r}")
+        return content
+
+    return CHAMPION.read(home.champion, parse)
+
+
+def versions(home: Home) -> list[Mapping[str, Any]]:
+    """The latest versions of the model; from the registry where their file is missing or damaged.
+
+    Raises EtalonError where no model was ever fitted.
+    """
+    listed = VERSIONS.read_or(home.versions, None)
+    if listed is None:
+        require(home.mlflow, "there is no version", "run `etalon fit` on published data, or `etalon demo`")
+        from model import registry
+        from pipelines import settings
+
+        registry.export_versions(home.mlflow, home.versions, settings.read(home).registry_server)
+        listed = VERSIONS.read(home.versions)
+    return list(listed["versions"])
 
 
 def require(path: Path, what: str, remedy: str) -> None:
@@ -503,7 +542,6 @@ def make_champion(home: Home, version: str) -> None:
 def champion(home: Home) -> Mapping[str, Any]:
     """The exported bundle of the champion, beside the definitions of the marts published now."""
     require(home.champion, "there is no champion", "run `etalon fit` on published data, or `etalon demo`")
-    from model.capacity import bundle
     from pipelines import provenance
 
-    return {**bundle.read(home.champion), "published_definitions": provenance.published(home)}
+    return {**(read_bundle(home) or {}), "published_definitions": provenance.published(home)}

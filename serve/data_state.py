@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from pathlib import Path, PurePath
 from typing import Any
 
+from serve.log import Log
 from serve.records import Files, Gap, Quality, Record
 from serve.snapshot import Snapshot
+from state.catalogue import QUALITY
+from state.files import StateDamaged
+
+log = Log()
 
 MOST_FILES, MOST_GAPS = 200, 200
 ABOUT = ("rule", "title", "subject", "severity", "checked", "unexpected", "advice", "page", "where")
@@ -51,13 +55,16 @@ _ASKED = """
 
 
 def quality(folder: Path) -> Quality:
-    """The verdict that the data-quality site shows; without one, a verdict of None."""
+    """The verdict that the data-quality site shows; without one, or with a damaged one, a verdict of None."""
     report = folder / "quality.json"
     try:
-        found = json.loads(report.read_text(encoding="utf-8"))
-        checked = dt.datetime.fromtimestamp(report.stat().st_mtime, dt.UTC).isoformat()
-    except (OSError, ValueError):
+        found = QUALITY.read(report)
+    except (OSError, StateDamaged) as problem:
+        log.error("quality_unreadable", problem=str(problem))
+        found = None
+    if found is None:
         return Quality(verdict=None, checked_at=None, counts={}, problems=[])
+    checked = dt.datetime.fromtimestamp(report.stat().st_mtime, dt.UTC).isoformat()
     problems = [
         {key: finding.get(key) for key in ABOUT} for finding in found["findings"] if finding["status"] != "pass"
     ]

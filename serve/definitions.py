@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from pathlib import Path
 
 from serve.encoding import as_json
 from serve.files import Identity, identity_of
+from serve.log import Log
+from state.catalogue import DEFINITIONS
+from state.files import StateDamaged
+
+log = Log()
 
 
 class Definitions:
@@ -25,6 +28,9 @@ class Definitions:
         return self._known[1]
 
     def _read(self) -> bytes:
-        with suppress(OSError, ValueError, TypeError):
-            return as_json({"published_definitions": dict(json.loads(self._path.read_text(encoding="utf-8")))})
-        return b"{}"
+        try:
+            found = DEFINITIONS.read(self._path)
+        except (OSError, StateDamaged) as problem:
+            log.error("definitions_unreadable", problem=str(problem))
+            found = None
+        return b"{}" if found is None else as_json({"published_definitions": found})

@@ -8,8 +8,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from serve.log import Log
 from serve.schemas import MeasuredPoint, MeasuredPoints, Versions
 from serve.snapshot import Snapshot
+from state.catalogue import VERSIONS
+from state.files import StateDamaged
+
+log = Log()
 
 _MSU = """
     WITH located AS (
@@ -56,11 +61,15 @@ def recorded_msu(snapshot: Snapshot) -> list[dict[str, Any]]:
 
 
 def registered(path: Path) -> Versions:
-    """The versions of the model as the last fit exported them; none where there is no such file."""
+    """The versions of the model as the last fit exported them; none where there is no such file, or a damaged one."""
     try:
-        return Versions.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError):
-        return Versions()
+        found = VERSIONS.read(path)
+        return Versions() if found is None else Versions.model_validate(found)
+    except (OSError, StateDamaged) as problem:
+        log.error("versions_unreadable", problem=str(problem))
+    except ValidationError as problem:
+        log.error("versions_unreadable", problem=f"{path}: {problem.errors()[0]['msg']}; {VERSIONS.remedy}")
+    return Versions()
 
 
 def _point(row: dict[str, Any]) -> MeasuredPoint:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
-import os
 import secrets
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,6 +12,8 @@ from pathlib import Path
 
 from serve.files import Identity, identity_of
 from serve.log import Log
+from state.catalogue import TOKENS
+from state.files import StateDamaged
 
 SCOPES = ("read", "ask", "admin")
 PER_MINUTE = 600
@@ -138,27 +137,23 @@ def read(path: Path) -> tuple[Grant, ...]:
         TokensError: the file cannot be read, or is not what :func:`write` writes.
     """
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"))["tokens"]
+        entries = (TOKENS.read(path) or {"tokens": []})["tokens"]
         grants = tuple(Grant(**{**entry, "scopes": tuple(entry["scopes"])}) for entry in entries)
         for grant in grants:
             if not set(grant.scopes) <= set(SCOPES) or len(bytes.fromhex(grant.sha256)) != 32:
                 raise ValueError(f"token {grant.name!r} has an unknown scope or no SHA-256")
             if grant.per_minute is not None and not grant.per_minute >= 1:
                 raise ValueError(f"token {grant.name!r}: per_minute should be 1 or more, or null")
-    except FileNotFoundError:
-        return ()
+    except StateDamaged as problem:
+        raise TokensError(str(problem)) from None
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise TokensError(f"{path}: cannot be used ({problem}); write it with `etalon token`") from problem
+        raise TokensError(f"{path}: cannot be used ({problem}); {TOKENS.remedy}") from problem
     return grants
 
 
 def write(path: Path, grants: Iterable[Grant]) -> None:
     """Put the grants in place as a whole, readable by their owner alone."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        json.dump({"tokens": [asdict(grant) for grant in grants]}, stream, indent=2)
-    Path(temporary).replace(path)
+    TOKENS.write(path, {"tokens": [asdict(grant) for grant in grants]})
 
 
 def granted(path: Path, name: str, scopes: Iterable[str], per_minute: int | None) -> str:

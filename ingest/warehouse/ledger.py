@@ -36,6 +36,10 @@ _CREATE = (
         file_id UBIGINT NOT NULL, record_seq UINTEGER, byte_offset UBIGINT NOT NULL, length UBIGINT NOT NULL,
         reason VARCHAR NOT NULL, detail VARCHAR, raw BLOB NOT NULL
     )""",
+    # What was taken out on purpose since the snapshot was published: a file, or rows of marts before a time.
+    """CREATE TABLE IF NOT EXISTS meta.dropped (
+        file_id UBIGINT, path VARCHAR, sha256 VARCHAR, before TIMESTAMP, dropped_at TIMESTAMP NOT NULL
+    )""",
     "ALTER TABLE meta.ledger ADD COLUMN IF NOT EXISTS overlap UBIGINT DEFAULT 0",
 )
 _QUARANTINE = pa.schema(
@@ -92,6 +96,12 @@ def _take_new_statuses(con: duckdb.DuckDBPyConnection) -> None:
             con.execute(_CREATE[0])
             con.execute("INSERT INTO meta.ledger BY NAME FROM meta.earlier_ledger")
             con.execute("DROP TABLE meta.earlier_ledger")
+
+
+def put_down_dropped(con: duckdb.DuckDBPyConnection, entry: Entry, path: str) -> None:
+    """Record that a file is taken out on purpose."""
+    row = [entry.file_id, path, entry.sha256]
+    con.execute("INSERT INTO meta.dropped (file_id, path, sha256, dropped_at) VALUES (?, ?, ?, now()::TIMESTAMP)", row)
 
 
 def waiting(con: duckdb.DuckDBPyConnection) -> list[int]:

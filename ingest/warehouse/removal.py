@@ -33,6 +33,7 @@ def remove(db_path: str | Path, names: Iterable[str]) -> list[str]:
         con.execute("BEGIN")
         for path in paths:
             for entry in ledger.all_of_path(con, path):
+                ledger.put_down_dropped(con, entry, path)
                 take_out(con, tables, entry)
         con.execute("COMMIT")
     return paths

@@ -307,10 +307,15 @@ def check(as_json: Json = False) -> None:
         raise EtalonError(f"a critical expectation failed; see {verdict.report}", Exit.QUALITY)
 
 
-def publish(layouts: Layouts = None) -> None:
+def publish(
+    force: Annotated[
+        bool, typer.Option("--force", help="Publish also where the warehouse lacks data of the published snapshot.")
+    ] = False,
+    layouts: Layouts = None,
+) -> None:
     """Publish the warehouse as the snapshot. That is what analysts and the service read."""
     with Reporter().step("publishing the snapshot"):
-        path = steps.publish(Home.from_environment(), layouts)
+        path = steps.publish(Home.from_environment(), layouts, force=force)
     typer.echo(str(path))
 
 

@@ -1,6 +1,5 @@
 """Commands over the model: systems, fit, champion, validate."""
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -27,17 +26,17 @@ def systems(as_json: Json = False) -> None:
     Of each what is known, what can be reproduced, what can be predicted.
     An own system that cannot be predicted was loaded and not calibrated: `etalon fit` says why.
     """
-    from model.capacity.bundle import BundleError
     from model.capacity.questions import askable
     from model.lab.renderable import renderable
     from model.published.overview import overview
+    from state.files import StateDamaged
 
     home = Home.from_environment()
     bundle: Mapping[str, Any] = {"systems": {}}
     if home.champion.exists():
         try:
             bundle = steps.champion(home)
-        except BundleError as error:
+        except StateDamaged as error:
             typer.echo(f"etalon: without predictions: {error}", err=True)
     can_be_asked = askable(bundle)
     known, rendered = {about.system: about for about in overview()}, set(renderable())
@@ -92,7 +91,6 @@ def champion(
     home = Home.from_environment()
     if version is not None:
         steps.make_champion(home, version)
-    steps.require(home.versions, "there is no version", "run `etalon fit` on published data, or `etalon demo`")
     in_service = (steps.standing(home) or {}).get("model_version")
     rows = [
         {
@@ -103,7 +101,7 @@ def champion(
             "systems": len(one["systems"]),
             "in service": one["model_version"] == in_service,
         }
-        for one in json.loads(home.versions.read_text(encoding="utf-8"))["versions"]
+        for one in steps.versions(home)
     ]
     typer.echo(documents.dumps({"versions": rows}, indent=2) if as_json else text.table(rows))
 

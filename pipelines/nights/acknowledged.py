@@ -1,20 +1,19 @@
 """Findings of nights that somebody has looked at: each with a note, which shows with it until it is found no more."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
-from pipelines.nights.files import read, write
 from pipelines.nights.findings import findings
+from state.catalogue import ACKNOWLEDGED, NIGHT
 
 _FILE = "acknowledged.json"
 
 
 def notes(home: Home) -> dict[str, str]:
     """Notes by finding."""
-    return read(home.nights / _FILE)
+    return dict(ACKNOWLEDGED.read_or(home.nights / _FILE, {}))
 
 
 def shown(home: Home, night: Mapping[str, Any]) -> dict[str, str]:
@@ -27,7 +26,7 @@ def expire(home: Home, night: Mapping[str, Any]) -> None:
     """Drop the notes of what a night that looked at everything found no more: should it come again, it is sent."""
     kept = shown(home, night)
     if kept != notes(home):
-        write(home.nights / _FILE, json.dumps(kept, indent=1))
+        ACKNOWLEDGED.write(home.nights / _FILE, kept)
 
 
 def acknowledge(home: Home, words: str, note: str) -> list[str]:
@@ -36,12 +35,12 @@ def acknowledge(home: Home, words: str, note: str) -> list[str]:
     Returns the findings. EtalonError (NO_INPUT) where none contains the words.
     """
     latest = max(home.nights.glob("20*.json"), default=None)
-    night = read(latest) if latest else {}
+    night = NIGHT.read(latest) if latest else {}
     found = [finding for finding in findings(night) if finding.severity != "failure"] if night else []
     meant = {one.name: one.text for one in found if words.lower() in f"{one.name} {one.text}".lower()}
     if not meant:
         there = "; ".join(finding.text for finding in found) or "none"
         raise EtalonError(f"no finding of the latest night contains {words!r}; there are: {there}", Exit.NO_INPUT)
     kept = {name: text for name, text in notes(home).items() if name not in meant}
-    write(home.nights / _FILE, json.dumps({**kept, **(dict.fromkeys(meant, note) if note else {})}, indent=1))
+    ACKNOWLEDGED.write(home.nights / _FILE, {**kept, **(dict.fromkeys(meant, note) if note else {})})
     return list(meant.values())

@@ -1,7 +1,6 @@
 """Copies of the state to come back to, and warehouses of earlier versions."""
 
 import hashlib
-import json
 import shutil
 import sqlite3
 from collections.abc import Mapping
@@ -11,9 +10,10 @@ from pathlib import Path, PurePosixPath
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
-from pipelines.nights.files import write
 from pipelines.nights.run import only_one
 from pipelines.settings import FILE
+from state.catalogue import BACKUP
+from state.files import make_folder
 
 #: What cannot be made again, as paths in the state folder.
 _KEPT = (
@@ -32,7 +32,6 @@ _KEPT = (
 )
 #: What a fit beside the copy is writing: files that have not their names yet, and the registry, copied before them.
 _OF_A_FIT = shutil.ignore_patterns(".*", "*.db", "*.db-*")
-_MANIFEST = "backup.json"
 
 
 def backup(home: Home, folder: Path) -> Path:
@@ -59,7 +58,7 @@ def backup(home: Home, folder: Path) -> Path:
             elif source.exists():
                 shutil.copy2(source, target)
     digests = {str(path.relative_to(folder)): _digest(path) for path in sorted(folder.rglob("*")) if path.is_file()}
-    write(folder / _MANIFEST, json.dumps({"schema": version.SCHEMA, "files": digests}, indent=1))
+    BACKUP.write(folder / BACKUP.name, {"schema": version.SCHEMA, "files": digests})
     return folder
 
 
@@ -69,10 +68,10 @@ def restore(home: Home, folder: Path) -> Path:
     The warehouse comes last and in one step: what was cut short is restored again. EtalonError where the copy is not
     whole, naming the file, or the state folder has a warehouse already.
     """
-    manifest = folder / _MANIFEST
+    manifest = folder / BACKUP.name
     if not manifest.is_file():
         raise EtalonError(
-            f"{folder}: is no copy of a state, it has no {_MANIFEST}; name a folder that `etalon backup` made",
+            f"{folder}: is no copy of a state, it has no {BACKUP.name}; name a folder that `etalon backup` made",
             Exit.NO_INPUT,
         )
     if home.warehouse.exists():
@@ -92,7 +91,7 @@ def restore(home: Home, folder: Path) -> Path:
     home.require_writable()
     for name in sorted(digests, key=lambda name: (name == _KEPT[0], name)):
         target = home.root / name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         copied = target.with_name(f".{target.name}.part")
         shutil.copy2(folder / name, copied)
         copied.replace(target)
@@ -137,11 +136,8 @@ def _copy_registry(source: Path, target: Path) -> None:
 
 def _listed(manifest: Path) -> tuple[int, Mapping[str, str]]:
     """The schema that a copy is of, and the digests of its files, each in a place where `backup` puts one."""
-    try:
-        found = json.loads(manifest.read_text(encoding="utf-8"))
-        schema, digests = int(found["schema"]), dict(found["files"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise EtalonError(f"{manifest}: cannot be read ({error!r}); take another copy", Exit.NO_INPUT) from error
+    found = BACKUP.read(manifest)
+    schema, digests = found["schema"], found["files"]
     for name in digests:
         path = PurePosixPath(name)
         if ".." in path.parts or not any(path.is_relative_to(kept) for kept in _KEPT):

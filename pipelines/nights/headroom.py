@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipelines.nights.files import read
+from state.catalogue import HEADROOM
 
 _MONTH_DAYS = 365.25 / 12
 
@@ -29,5 +29,5 @@ def short(bundle: Mapping[str, Any], months: float, today: dt.date) -> dict[str,
 
 def newly_short(found: Mapping[str, str], memory: Path) -> list[str]:
     """Those lines of `short` whose system had more headroom when it was last reported, as `memory` has it."""
-    known = read(memory).get("short", [])
+    known = HEADROOM.read_or(memory, {}).get("short", [])
     return [text for system, text in found.items() if system not in known]

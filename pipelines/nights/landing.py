@@ -7,15 +7,21 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
+from typing import Any
 
 from ingest.files.names import shown
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.settings import Landing, without_password
 
+_CREATE = """
+    CREATE TABLE IF NOT EXISTS meta.landing (
+        name VARCHAR NOT NULL, mark VARCHAR NOT NULL, status VARCHAR NOT NULL, layouts VARCHAR NOT NULL
+    )
+"""
 _UNDER_WAY = (".part", ".tmp")
 ARRIVING = "still arriving"
 EMPTY = "is empty: the transfer has not begun, or has failed"
@@ -37,6 +43,56 @@ class Arrival:
     def name(self) -> str:
         """The path as reports have it."""
         return shown(self.path)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What earlier nights know of files, as marks by name.
+
+    `seen` are those of the last look, `loaded` those in the warehouse, `unread` those that could not be decoded at all.
+    It is kept in the warehouse, which alone it is true of: a warehouse that is moved away, or restored, takes it along.
+    """
+
+    seen: Mapping[str, str] = field(default_factory=dict)
+    loaded: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, warehouse: Path, layouts: str) -> "Memory":
+        """The memory of a warehouse; only what was seen where other layouts are in force since: they may decode more.
+
+        Raises WarehouseLocked while another process writes the warehouse.
+        """
+        if not warehouse.exists():
+            return cls()
+        with _opened(warehouse) as con:
+            rows = con.execute("SELECT status, name, mark FROM meta.landing WHERE layouts = ?", [layouts]).fetchall()
+            seen = con.execute("SELECT name, mark FROM meta.landing WHERE status = 'seen'").fetchall()
+        known = {status: {name: mark for kind, name, mark in rows if kind == status} for status in ("loaded", "unread")}
+        return cls(dict(seen), **known)
+
+    def write(self, warehouse: Path, layouts: str) -> None:
+        """Keep it in a warehouse. Raises WarehouseLocked while another process writes it."""
+        with _opened(warehouse) as con:
+            con.execute("BEGIN")
+            con.execute("DELETE FROM meta.landing")
+            for status in ("seen", "loaded", "unread"):
+                marks = getattr(self, status)
+                con.execute(
+                    "INSERT INTO meta.landing SELECT unnest($names), unnest($marks), $status, $layouts",
+                    {"names": [*marks], "marks": [*marks.values()], "status": status, "layouts": layouts},
+                )
+            con.execute("COMMIT")
+
+
+@contextmanager
+def _opened(warehouse: Path) -> Iterator[Any]:
+    from ingest.warehouse import ledger, open_writer
+
+    with open_writer(warehouse) as con:
+        ledger.create(con)
+        con.execute(_CREATE)
+        yield con
 
 
 def files(folder: Path, rules: Landing) -> Iterator[tuple[Path, str]]:

@@ -9,6 +9,7 @@ from textwrap import shorten
 from typing import Any
 
 from pipelines.settings import Mail, Notify
+from state.catalogue import OUTBOX
 
 SEVERITIES = ("failure", "warning", "news")
 _TIMEOUT_S = 20
@@ -125,15 +126,9 @@ _DELIVER = {"webhook": _post, "e-mail": _mail}
 
 
 def _kept(outbox: Path, address: str) -> list[Event]:
-    """What waits for an address; in the outbox of an earlier version all waits for each."""
-    try:
-        kept = json.loads(outbox.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return []
-    return [Event(**entry) for entry in (kept if isinstance(kept, list) else kept.get(address, ()))]
+    """What waits for an address."""
+    return [Event(**entry) for entry in OUTBOX.read_or(outbox, {}).get(address, ())]
 
 
 def _keep(outbox: Path, waiting: Mapping[str, Sequence[Event]]) -> None:
-    from pipelines.nights.files import write
-
-    write(outbox, json.dumps({name: [asdict(event) for event in due] for name, due in waiting.items()}, indent=1))
+    OUTBOX.write(outbox, {name: [asdict(event) for event in due] for name, due in waiting.items()})

@@ -1,6 +1,5 @@
 """The morning's page: what became of a night, and the nights before."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,8 @@ from pipelines import pages
 from pipelines.home import Home
 from pipelines.nights import accounts
 from pipelines.nights.findings import FILES, QUALITY_PAGE, UNDECODED, Finding, findings, page_of
+from state.catalogue import NIGHT
+from state.files import StateDamaged
 
 _HEX_BYTES, _HEX_LINE = 256, 16
 _MOST_NIGHTS = 400
@@ -17,7 +18,7 @@ _MOST_NIGHTS = 400
 def write_pages(home: Home) -> Path:
     """Write the pages of nights that have none and `nights/index.html`, which lists all; the path of the latter."""
     paths = sorted(home.nights.glob("20*.json"), reverse=True)
-    nights = [(path, _read(path)) for path in paths[:_MOST_NIGHTS]]
+    nights = [(path, read_night(path)) for path in paths[:_MOST_NIGHTS]]
     for number, (path, night) in enumerate(nights):
         if path.with_suffix(".html").exists() and number:
             continue
@@ -125,11 +126,19 @@ def hex_lines(data: bytes, offset: int = 0) -> list[dict[str, str]]:
     return lines
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_night(path: Path) -> dict[str, Any]:
+    """The account of a night; of a damaged one, a night whose verdict says so."""
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except ValueError:
+        return dict(NIGHT.read(path))
+    except StateDamaged as damaged:
+        empty: dict[str, Any] = {"day": "", "started": path.stem, "ended": "", "built": "", "steps": {}}
         return {
-            "verdict": "its file cannot be read", "started": path.stem, "ended": "", "files": [], "lacks": [],
-            "day": "", "quality": None, "model": None, "built": "", "steps": {}, "errors": [], "notes": [],
-        }  # fmt: skip
+            "verdict": str(damaged),
+            **empty,
+            "quality": None,
+            "model": None,
+            "files": [],
+            "lacks": [],
+            "errors": [],
+            "notes": [],
+        }

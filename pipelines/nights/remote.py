@@ -6,7 +6,6 @@ the same.
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,8 +15,8 @@ from typing import Any
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.nights import landing
-from pipelines.nights.files import read, write
 from pipelines.settings import Landing, without_password
+from state.catalogue import FETCHED
 
 #: When a file was read last, as fsspec's file systems call it: `time` that of SFTP and SMB.
 _READ_TIMES = {"time", "atime", "accessTime", "last_accessed_on"}
@@ -26,7 +25,8 @@ _READ_TIMES = {"time", "atime", "accessTime", "last_accessed_on"}
 class Remote:
     """The files under an address, and the copies of those that are not loaded yet.
 
-    Attributes: `copies`, the local folder with the copies, under the folders and names of the originals.
+    Attributes: `copies`, the local folder with the copies, under the folders and names of the originals; `marks` of the
+    originals that were there at the last look, by name.
     """
 
     def __init__(self, home: Home, rules: Landing) -> None:
@@ -34,6 +34,7 @@ class Remote:
         from fsspec.core import url_to_fs
 
         self.rules = rules
+        self.marks: dict[str, str] = {}
         self.copies = home.root / "fetched"
         # Beside the copies: where these are lost, as in a restored state, all is fetched again.
         self._memory = self.copies / ".fetched.json"
@@ -57,13 +58,14 @@ class Remote:
             raise EtalonError(without_password(said)) from error
         return {str(PurePosixPath(path).relative_to(self._folder)): about for path, about in sorted(found.items())}
 
-    def fetch(self, *, again: bool = False) -> dict[str, str]:
-        """Fetch what is new or has changed, or all of it; drop copies of what is gone.
+    def fetch(self, loaded: Mapping[str, str]) -> dict[str, str]:
+        """Fetch what is new or has changed since it was loaded; drop copies of what is gone.
 
-        What was loaded and has not changed since goes to the archive, if there is one. Why others are left, by path.
+        loaded: marks of the originals in the warehouse, by name. What has not changed since goes to the archive, if
+        there is one. Why others are left, by path.
         """
-        before, marks, left = {} if again else read(self._memory), dict[str, str](), dict[str, str]()
-        names = self.listed()
+        before, left, names = FETCHED.read_or(self._memory, {}), dict[str, str](), self.listed()
+        self.marks = marks = dict[str, str]()
         for name, about in names.items():
             why_left = self._why_left(name, names)
             if why_left is None:
@@ -73,7 +75,8 @@ class Remote:
                 continue
             marks[name] = _mark(about)
             # Who brings files may take one away again between the list and this look.
-            if before.get(name) != marks[name]:
+            is_loaded = loaded.get(name) == marks[name]
+            if not is_loaded and (before.get(name) != marks[name] or not (self.copies / name).exists()):
                 try:
                     self._get(name)
                 except FileNotFoundError:
@@ -81,7 +84,7 @@ class Remote:
                 except Exception as error:  # Every kind of file system has errors of its own.
                     del marks[name]
                     left[name] = without_password(f"could not be fetched: {error}")
-            elif self._archive is not None and not (self.copies / name).exists():
+            elif is_loaded and self._archive is not None:
                 try:
                     self._move(name, PurePosixPath(self._archive, name), marks[name])
                 except FileNotFoundError:
@@ -91,9 +94,10 @@ class Remote:
                     continue
                 del marks[name]
         for copy in [path for path in self.copies.rglob("*") if path.is_file()]:
-            if str(copy.relative_to(self.copies)) not in marks:
+            name = str(copy.relative_to(self.copies))
+            if name not in marks or loaded.get(name) == marks[name]:
                 copy.unlink()
-        write(self._memory, json.dumps(marks))
+        FETCHED.write(self._memory, marks)
         return left
 
     def arrivals(self, before: Mapping[str, str]) -> list[landing.Arrival]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from pipelines import steps
-from pipelines.building import touched
+from pipelines.building import losses, touched
 from pipelines.building.dropped import put_down
 from pipelines.building.merge import TIMES
 from pipelines.home import Home
@@ -24,10 +24,12 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
     nothing. Raises EtalonError where there is no warehouse.
     """
     steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
-    from ingest.warehouse import open_writer
+    from ingest.warehouse import ledger, open_writer
 
     dropped: dict[str, int] = {}
+    published_before = dt.date.min
     with open_writer(home.warehouse) as con:
+        ledger.create(con)
         touched.create(con)
         [(last,)] = con.execute("SELECT max(last_at)::DATE FROM meta.built_file").fetchall()
         today = min(today, last or today)
@@ -48,6 +50,10 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
                 dropped[f"{schema}.{table}"] = gone
                 if schema == "raw":
                     put_down(con, table, first)
+                else:
+                    published_before = max(published_before, first)
+        if published_before > dt.date.min:
+            losses.drop_before(con, published_before)
         _forget(con, limits, today)
         con.execute("CHECKPOINT")
         total, free = con.execute(

@@ -4,7 +4,6 @@ Every step may be done again: a night that was killed is gone on with by the nex
 """
 
 import datetime as dt
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -20,7 +19,6 @@ from pipelines.exits import EtalonError, Exit, code_of, no_room
 from pipelines.home import Home
 from pipelines.locks import alone
 from pipelines.nights import accounts, acknowledged, coverage, headroom, landing, notify, page, retention
-from pipelines.nights.files import read, write
 from pipelines.nights.findings import (
     NOT_PUBLISHED,
     RULES_OF_FILES,
@@ -35,12 +33,18 @@ from pipelines.nights.remote import Remote
 from pipelines.progress import Reporter
 from pipelines.settings import Settings
 from pipelines.text import counted
+from state.catalogue import FITTED, HEADROOM, MISSING, NIGHT
 
+#: Keeps what one night knows for the next.
+Remember = Callable[[], object]
 #: Waits before a step is tried again that found another process writing, in seconds.
 AGAIN_S = (15, 60, 240)
 _LONGEST_VERDICT = 300
 #: What the exit code of a night is, of all that its steps call for: the first of these.
-_WORST = (Exit.FAILED, Exit.LOCKED, Exit.QUALITY, Exit.HELD_BACK, Exit.NO_INPUT, Exit.UNRECOGNISED, Exit.QUARANTINED)
+_WORST = (
+    *(Exit.FAILED, Exit.LOCKED, Exit.QUALITY, Exit.FEWER, Exit.HELD_BACK),
+    *(Exit.NO_INPUT, Exit.UNRECOGNISED, Exit.QUARANTINED),
+)
 
 
 @dataclass
@@ -143,7 +147,7 @@ def _outbox(home: Home) -> Path:
 
 def _put_down(home: Home, night: Night) -> None:
     """Write the night's file, as far as the night has come."""
-    write(_file(home, night.started), documents.dumps(night.to_dict(), indent=1))
+    NIGHT.write(_file(home, night.started), documents.finite(night.to_dict()))
 
 
 def only_one(home: Home) -> AbstractContextManager[None]:
@@ -152,28 +156,28 @@ def only_one(home: Home) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def _step(home: Home, rules: Settings, night: Night, reporter: Reporter, title: str) -> Iterator[dict[Path, str]]:
-    """Yields what is to be remembered for the next night, text by file.
+def _step(home: Home, rules: Settings, night: Night, reporter: Reporter, title: str) -> Iterator[list[Remember]]:
+    """Yields a list for what keeps the memory for the next night.
 
-    It is written when what was found is put down to be sent: of a night that is killed, the next one tells it.
+    It is kept when what was found is put down to be sent: of a night that is killed, the next one tells it.
     """
-    begun, remembered = time.monotonic(), dict[Path, str]()
+    begun, memories = time.monotonic(), list[Remember]()
     try:
         with reporter.step(title):
-            yield remembered
+            yield memories
     finally:
         night.steps[title] = round(time.monotonic() - begun, 1)
     night.acknowledged = acknowledged.shown(home, night.__dict__)
     _put_down(home, night)
     notify.put_down(events(night), rules.notify, _outbox(home))
-    for path, text in remembered.items():
-        write(path, text)
+    for remember in memories:
+        remember()
 
 
 def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: list[Exit]) -> None:
     step = partial(_step, home, rules, night, reporter)
-    with step("ingesting") as remembered:
-        remembered |= _load(home, rules, night, codes)
+    with step("ingesting") as remember:
+        remember.append(_load(home, rules, night, codes))
     from pipelines.building import held
     from pipelines.building.marts import unpublished
 
@@ -199,21 +203,23 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
             patiently(lambda: steps.publish(home))
             night.published = True
     if rules.fit:
-        with step("calibrating and validating") as remembered:
-            remembered |= _fit(home, rules, night)
+        with step("calibrating and validating") as remember:
+            remember.append(_fit(home, rules, night))
             months, bundle = rules.notify.headroom_months, steps.standing(home)
             if months is not None and bundle is not None:
-                found = headroom.short(bundle, months, dt.date.fromisoformat(night.day))
-                memory = home.nights / "headroom.json"
-                night.headroom = headroom.newly_short(found, memory)
-                remembered[memory] = json.dumps({"short": sorted(found)})
-    with step("looking for what is missing") as remembered:
+                short = headroom.short(bundle, months, dt.date.fromisoformat(night.day))
+                systems = home.nights / "headroom.json"
+                night.headroom = headroom.newly_short(short, systems)
+                remember.append(lambda: HEADROOM.write(systems, {"short": sorted(short)}))
+    with step("looking for what is missing") as remember:
         memory = home.nights / "missing.json"
         looked_at = acknowledged.notes(home)
-        before = [coverage.Lack(**lack) for lack in read(memory).get("lacks", ()) if lack_name(lack) not in looked_at]
+        known = MISSING.read_or(memory, [], lambda found: [coverage.Lack(**lack) for lack in found["lacks"]])
+        before = [lack for lack in known if lack_name(lack.to_dict()) not in looked_at]
         lacks = coverage.lacks(home.snapshot, dt.date.fromisoformat(night.day), rules.coverage, before)
         night.lacks = [lack.to_dict() for lack in lacks]
-        remembered[memory] = json.dumps({"lacks": [lack for lack in night.lacks if lack["what"] != "outage"]})
+        still = [lack for lack in night.lacks if lack["what"] != "outage"]
+        remember.append(lambda: MISSING.write(memory, {"lacks": still}))
     if night.quality is not None:
         acknowledged.expire(home, night.__dict__)
     if rules.retain:
@@ -222,30 +228,27 @@ def _work(home: Home, rules: Settings, night: Night, reporter: Reporter, codes: 
             night.retained = patiently(lambda: retention.retain(home, rules.retain, until))
 
 
-def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[Path, str]:
+def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> Remember:
     """Load complete files that were not loaded as they are now.
 
     To the archive, if there is one, go those that an earlier night loaded and that are the same since: whoever wrote a
-    file then may have gone on. Returns what the next look at the landing folder has to know.
+    file then may have gone on. Returns what keeps the memory for the next look at the landing folder.
     """
     from ingest import warehouse
     from pipelines import layouts
 
     remote = Remote(home, rules.landing) if isinstance(rules.landing.folder, str) else None
-    memory = home.nights / "landing.json"
-    before = read(memory)
     version = warehouse.layouts_version(layouts.registry(home))
-    marks = before.get("marks", {})
-    known = before.get("layouts") == version and home.warehouse.exists()
-    loaded, unread = (dict(before.get(what, {})) if known else {} for what in ("loaded", "unread"))
+    before: landing.Memory = patiently(lambda: landing.Memory.read(home.warehouse, version))
+    loaded, unread = dict(before.loaded), dict(before.unread)
     folder = landing.local(home, rules.landing) if remote is None else remote.copies
     if remote is None:
-        seen = landing.arrivals(folder, rules.landing, marks)
+        seen = landing.arrivals(folder, rules.landing, before.seen)
         same = (found for found in seen if loaded.get(found.name) == found.mark)
         night.left = landing.archive(same, folder, rules.landing)
     else:
-        night.left = remote.fetch(again=not home.warehouse.exists())
-        seen = remote.arrivals(marks)
+        night.left = remote.fetch(loaded)
+        seen = remote.arrivals(before.seen)
 
     def here(text: str) -> str:
         """Files as they are called in the landing folder, wherever on the machine that is."""
@@ -253,7 +256,6 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
 
     night.left |= {here(found.name): found.why_left for found in seen if found.why_left}
     wanted = [f for f in seen if not f.why_left and f.mark not in (loaded.get(f.name), unread.get(f.name))]
-    marks = {found.name: found.mark for found in seen}
     if wanted:
         reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted]))
         night.files = [accounts.of_report(report, folder) for report in reports]
@@ -272,10 +274,17 @@ def _load(home: Home, rules: Settings, night: Night, codes: list[Exit]) -> dict[
             elif remote is None:
                 loaded[found.name] = found.mark
             else:
+                name = found.path.relative_to(folder).as_posix()
+                loaded[name] = remote.marks[name]
                 found.path.unlink()
-    here_still = {"loaded": loaded, "unread": unread}
-    kept = {what: {path: mark for path, mark in of.items() if path in marks} for what, of in here_still.items()}
-    return {memory: json.dumps({"layouts": version, "marks": marks, **kept})}
+    marks = {found.name: found.mark for found in seen}
+    originals = marks if remote is None else remote.marks
+    memory = landing.Memory(
+        marks,
+        {name: mark for name, mark in loaded.items() if name in originals},
+        {name: mark for name, mark in unread.items() if name in marks},
+    )
+    return lambda: patiently(lambda: memory.write(home.warehouse, version))
 
 
 def _is_of(file: str, names: list[str]) -> bool:
@@ -283,15 +292,15 @@ def _is_of(file: str, names: list[str]) -> bool:
     return any(name == file or name.startswith(f"{file}!") for name in names)
 
 
-def _fit(home: Home, rules: Settings, night: Night) -> dict[Path, str]:
+def _fit(home: Home, rules: Settings, night: Night) -> Remember:
     """Calibrate unless the last calibration was on the same data, days of it and ratings of machines.
 
-    Returns what this one was on.
+    Returns what keeps what this one was on.
     """
     memory = home.nights / "fitted.json"
     data = {**steps.data_identity(home), "fit_days": rules.fit_days, "ratings": steps.imported_ratings(home)}
-    if read(memory) == data and steps.standing(home) is not None:
-        return {}
+    if FITTED.read_or(memory, {}) == data and steps.standing(home) is not None:
+        return _nothing
     try:
         fitted = steps.fit(home)
     except EtalonError as error:
@@ -305,7 +314,11 @@ def _fit(home: Home, rules: Settings, night: Night) -> dict[Path, str]:
             "drifted": list(fitted.drifted),
             "faults": dict(fitted.faults),
         }
-    return {memory: json.dumps(data)}
+    return lambda: FITTED.write(memory, data)
+
+
+def _nothing() -> None:
+    """Keep nothing."""
 
 
 def patiently(do: Callable[[], Any], waits: tuple[float, ...] | None = None) -> Any:

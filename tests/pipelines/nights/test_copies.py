@@ -12,6 +12,7 @@ import pytest
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.nights import copies, run
+from state.files import StateDamaged
 
 
 def test_a_copy_is_restored_whole_or_not_at_all(warehouse, tmp_path):
@@ -78,7 +79,7 @@ def test_a_copy_is_refused_whose_list_names_a_file_elsewhere(warehouse, tmp_path
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": null, "files": {}}'])
 def test_a_list_of_a_copy_that_cannot_be_read_is_refused_by_name(tmp_path, text):
     (tmp_path / "backup.json").write_text(text)
-    with pytest.raises(EtalonError, match=r"backup\.json: cannot be read"):
+    with pytest.raises(StateDamaged, match=r"backup\.json: cannot be read.*; take another copy"):
         copies.restore(Home(tmp_path / "other"), tmp_path)
 
 

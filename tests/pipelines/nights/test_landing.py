@@ -120,10 +120,10 @@ def test_a_night_killed_while_it_archives_leaves_one_whole_file(tmp_path, monkey
 FULL = """
 import resource, sys
 from pathlib import Path
-from pipelines.nights.files import write
+from state.files import write_text
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
-    write(Path(sys.argv[1]), "x" * 5000)
+    write_text(Path(sys.argv[1]), "x" * 5000)
 except OSError as error:
     print(error.strerror)
 """

@@ -77,13 +77,6 @@ def test_what_reached_one_address_is_sent_again_only_to_the_other(tmp_path):
     assert waiting(tmp_path) == {"webhook": 0, "e-mail": 0}
 
 
-def test_what_an_earlier_version_left_waits_for_each_address(tmp_path):
-    (tmp_path / "outbox.json").write_text('[{"severity": "warning", "text": "PRDB: nothing", "page": ""}]')
-    with serving(Webhook) as hook:
-        assert notify.send([], Notify(webhook=f"http://127.0.0.1:{hook}/x"), tmp_path / "outbox.json", NOON) == []
-    assert len(Webhook.received) == 1
-
-
 def test_an_address_that_answers_no_http_is_told_and_fails_no_night(tmp_path):
     with serving(MailServer) as port:
         rules = Notify(webhook=f"http://127.0.0.1:{port}/x")

@@ -160,7 +160,7 @@ def test_a_night_with_an_error_of_any_kind_has_not_gone_well(made_up, monkeypatc
 def test_damaged_files_of_the_state_are_made_anew(made_up):
     home, made = made_up
     first = run.run(home, DAY)
-    for path in (home.snapshot, home.window, home.nights / "landing.json", home.nights / "outbox.json"):
+    for path in (home.snapshot, home.window, home.nights / "missing.json", home.nights / "outbox.json"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"damaged")
     night = run.run(home, DAY)
@@ -169,7 +169,7 @@ def test_damaged_files_of_the_state_are_made_anew(made_up):
         assert con.execute("SELECT count(*) FROM meta.ledger").fetchone() == (1,)
     (home.nights / f"{first.started.replace(':', '')}.json").write_text("{")
     assert not run.run(home, DAY).errors
-    assert "its file cannot be read" in (home.nights / "index.html").read_text()
+    assert "cannot be read" in (home.nights / "index.html").read_text()
 
 
 def test_nights_of_one_second_have_a_file_each(made_up):

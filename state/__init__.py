@@ -1,0 +1,1 @@
+"""Small files of the state folder: one way to write them, to read them, and to say what is wrong with one."""
