@@ -29,7 +29,3 @@ def raw_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
 
 def quoted(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

@@ -9,9 +9,10 @@ import duckdb
 import pandas as pd
 
 from expectations.baseline import Baseline, baseline_frame
-from expectations.frame import Frame, quoted, raw_columns, text
+from expectations.frame import Frame, quoted, raw_columns
 from expectations.queries import QUERIES
 from expectations.rules import SLACK
+from model.names import sql_text
 
 _ROUNDING = 1e-6
 
@@ -49,8 +50,8 @@ def _metrics_of_marts(connection: duckdb.DuckDBPyConnection, domains: Domains) -
         "and not list_contains(list(column_name), 'point') order by table_name"
     ).fetchall()
     counts = [
-        f"select {text(name)} as metric, count({quoted(name)}) as values, count(*) filter ({outside}) as outside, "
-        f"coalesce(min(system_id) filter ({outside}), '') as system, '' as point, {text(mart)} as subject "
+        f"select {sql_text(name)} as metric, count({quoted(name)}) as values, count(*) filter ({outside}) as outside, "
+        f"coalesce(min(system_id) filter ({outside}), '') as system, '' as point, {sql_text(mart)} as subject "
         f"from marts.{quoted(mart)}"
         for mart, names in columns
         for name in names
@@ -74,7 +75,7 @@ def _ledger_rows(connection: duckdb.DuckDBPyConnection) -> Frame:
     ).fetchall()
     existing = raw_columns(connection)
     counts = [
-        f"select {text(t)} as raw_table, file_id, count(*) as n from raw.{quoted(t)} group by file_id"
+        f"select {sql_text(t)} as raw_table, file_id, count(*) as n from raw.{quoted(t)} group by file_id"
         for (t,) in counted
         if t in existing
     ]

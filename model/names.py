@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
+from typing import Any
 
 _ESCAPED = re.compile(r"_x([0-9A-F]*)_")
 _LONGEST_FILE, _LONGEST_KEY, _DIGITS = 200, 250, 16
-#: What begins a formula in a spreadsheet, and the mark before a text that is none.
-_FORMULA, _TEXT = tuple("=+-@\t\r\n"), "'"
+# What begins a formula in a spreadsheet, or is marked as none; and numbers, which may begin with a sign.
+_FORMULA, _NUMBER = r"^[=+\-@\t\r\n']", r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?"
 
 
 def file_name(text: str) -> str:
@@ -39,15 +41,27 @@ def original(name: str) -> str:
 def csv_cell(text: str) -> str:
     """A text as a cell of CSV that no spreadsheet takes for a formula.
 
-    What begins with ``=``, ``+``, ``-``, ``@``, a tab, a line's end or ``'`` has one ``'`` more before it, which
-    :func:`from_csv_cell` takes away. Numbers are no texts.
+    What begins with ``=``, ``+``, ``-``, ``@``, a tab, a line's end or ``'`` and is no number has one ``'`` more before
+    it, which :func:`from_csv_cell` takes away.
     """
-    return _TEXT + text if text.startswith((*_FORMULA, _TEXT)) else text
+    return "'" + text if re.match(_FORMULA, text) and not re.fullmatch(_NUMBER, text) else text
+
+
+def csv_row(values: Iterable[Any]) -> list[Any]:
+    """The values of a row for :mod:`csv`: texts as :func:`csv_cell` has them."""
+    return [csv_cell(value) if isinstance(value, str) else value for value in values]
+
+
+def csv_cell_sql(column: str) -> str:
+    """:func:`csv_cell` as an expression of DuckDB's SQL, of a column of texts."""
+    formula, number, mark = map(sql_text, (_FORMULA, _NUMBER, "'"))
+    is_one = f"regexp_matches({column}, {formula}) AND NOT regexp_full_match({column}, {number})"
+    return f"CASE WHEN {is_one} THEN {mark} || {column} ELSE {column} END"
 
 
 def from_csv_cell(cell: str) -> str:
     """The text that :func:`csv_cell` was given."""
-    return cell.removeprefix(_TEXT)
+    return cell.removeprefix("'")
 
 
 def sql_text(text: str) -> str:

@@ -233,6 +233,7 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
     )
     def _quality_report() -> dg.MaterializeResult:
         """The data-quality site: every expectation over raw tables and marts, and what to do where one is not met."""
+        from model.studies.document import literal
         from pipelines.building import held
 
         home = Home.from_environment()
@@ -244,7 +245,7 @@ def quality_report(mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinition:
         counts = result.counts
         about: dict[str, Any] = {
             "report": link,
-            "problems": dg.MetadataValue.md("\n".join(f"- {line}" for line in problems) or "none"),
+            "problems": dg.MetadataValue.md("\n".join(f"- {literal(line)}" for line in problems) or "none"),
         }
         return dg.MaterializeResult(
             metadata={**about, **counts, "verdict": result.verdict},

@@ -1,11 +1,11 @@
 """Runs from the published snapshot, compared and reported."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from model.names import file_name
 from pipelines import pages
 from pipelines.exits import EtalonError
 from pipelines.home import Home
@@ -116,5 +116,5 @@ def save_figures(found: Any, folder: Path) -> list[Path]:
 
 
 def folder_name(runs: Sequence[str]) -> str:
-    """A folder name for runs, of letters, digits, dots and dashes."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", "-vs-".join(runs)).strip("-")[:120]
+    """A folder name for runs, other runs having another one."""
+    return file_name("-vs-".join(runs))

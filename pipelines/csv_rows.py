@@ -1,18 +1,23 @@
-"""Arrow tables as CSV: a heading, then a line for each row; texts in quotes, NULL as nothing."""
+"""Arrow tables as CSV: a heading, then a line for each row; texts in quotes, NULL as nothing.
+
+Texts that a spreadsheet would take for formulas are as `model.names.csv_cell` has them.
+"""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from model.names import csv_cell
 from pipelines import forms
 
 _LINES_BYTES = 1 << 20
 _BATCH_BYTES = 8 << 20
 _DIGITS = {1: 3, 2: 5, 4: 10, 8: 20}
+_BEGINS = list(b"=+-@\t\r\n'")
 
 
 def heading(schema: Any) -> bytes:
     """The names of the columns; columns of one name are told apart (`a`, `a_1`)."""
-    names = (name.replace('"', '""') for name in forms.distinct(schema.names))
+    names = (csv_cell(name).replace('"', '""') for name in forms.distinct(schema.names))
     return ",".join(f'"{name}"' for name in names).encode() + b"\n"
 
 
@@ -46,6 +51,21 @@ def _batches(table: Any) -> Iterator[Any]:
     step = max(table.num_rows * _BATCH_BYTES // max(table.nbytes, 1), 1)
     for low in range(0, table.num_rows, step):
         yield from table.slice(low, step).combine_chunks().to_batches()
+
+
+def _cells(column: Any) -> Any:
+    """Texts as cells of CSV; as they are where none begins like a formula, which is seen in their first bytes."""
+    import numpy as np
+    import pyarrow as pa
+
+    _, places, text = column.buffers()
+    ends = np.frombuffer(places, np.int32)[column.offset :][: len(column) + 1]
+    begins = ends[:-1][ends[:-1] < ends[1:]]
+    if not len(begins) or not np.isin(np.frombuffer(text, np.uint8)[begins], _BEGINS).any():
+        return column
+    coded = column.dictionary_encode()
+    cells = pa.array([csv_cell(value) for value in coded.dictionary.to_pylist()], pa.string())
+    return cells.take(coded.indices)
 
 
 class _Columns:
@@ -102,7 +122,8 @@ class _Columns:
             ):
                 column, form = column.cast(pa.string()), PLAIN
             else:
-                column, form = column if types.is_string(column.type) else forms.csv_texts(column), QUOTED
+                column = column if types.is_string(column.type) else forms.csv_texts(column)
+                column, form = _cells(column), QUOTED
             _, places, text = column.buffers()
             ends = np.frombuffer(places, np.int32)[column.offset :][: len(column) + 1]
             low, ends = int(ends[0]), ends - ends[0]

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from model.documents import for_readers
+from model.names import file_name
 from model.studies.document import Table
 from pipelines import text
 from state.files import write_text
@@ -83,7 +84,7 @@ def document(
 
 def anchor(heading: str) -> str:
     """What a link to a heading ends in."""
-    return heading.lower().replace(" ", "-")
+    return file_name(heading.lower().replace(" ", "-"))
 
 
 def figures(drawings: Iterable[str]) -> Markup:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+from model.names import sql_text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 
@@ -68,9 +69,9 @@ def recorded(home: Home, system: str, classes: list[str]) -> tuple[Any, datetime
     from model.validation.replay import Transactions
 
     names = {name.upper(): name for name in classes}
-    named = f"{_quoted(system)} in (system_id, smf_sid, system_id || '/' || smf_sid)"
+    named = f"{sql_text(system)} in (system_id, smf_sid, system_id || '/' || smf_sid)"
     sids = f"select upper(smf_sid) from marts.dim_system where {named}"
-    said = {"sids": sids, "classes": ", ".join(_quoted(name) for name in names)}
+    said = {"sids": sids, "classes": ", ".join(map(sql_text, names))}
     for query in (CICS, IMS):
         table = warehouse.query(home.snapshot, query.format(**said))
         if table.num_rows:
@@ -137,7 +138,3 @@ def agreements(home: Home, systems: Mapping[str, Any]) -> dict[str, dict[str, An
         with suppress(EtalonError, SnapshotError, NetworkError, SimulationError, QuestionError, NothingToReplay):
             found[name] = judged(replayed(home, bundle, name)[1])
     return found
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

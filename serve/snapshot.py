@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from model.names import sql_text
 from serve.files import Identity, identity_of
 from serve.log import Log
 from serve.problems import Problem
@@ -110,9 +111,8 @@ class Snapshot:
         import duckdb
 
         connection = duckdb.connect(":memory:", config={"threads": "1", "python_enable_replacements": "false"})
-        quoted = str(self.path).replace("'", "''")
         try:
-            connection.execute(f"ATTACH '{quoted}' AS snapshot (READ_ONLY)")
+            connection.execute(f"ATTACH {sql_text(str(self.path))} AS snapshot (READ_ONLY)")
             connection.execute("SET enable_external_access = false")
         except duckdb.Error as problem:
             connection.close()

@@ -74,7 +74,7 @@ def render(network: Network) -> str:
             out.extend(f"{key} = {_value(value)}" for key, value in _differing(item).items())
     if network.procedures:
         out.append("\n[procedures]")
-        out.extend(f"{_key(name)} = {_value(_steps(route))}" for name, route in network.procedures)
+        out.extend(f"{toml_key(name)} = {_value(_steps(route))}" for name, route in network.procedures)
     for cls in network.classes:
         out.append("\n[[classes]]")
         table = _differing(cls)
@@ -365,15 +365,21 @@ def _distribution_table(d: Distribution) -> Table:
     return tables[d.kind] | {"kind": d.kind} | ({"plus_s": d.offset} if d.offset else {})
 
 
-def _key(name: str) -> str:
-    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else json.dumps(name)
+def toml_key(name: str) -> str:
+    """A name as a key of TOML: bare where it can be."""
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else toml_text(name)
+
+
+def toml_text(text: str) -> str:
+    """A text as a string of TOML."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return toml_text(value)
     if isinstance(value, int | float):
         # A float of numpy is one, too, but says so.
         return repr(float(value)) if isinstance(value, float) else repr(value)
@@ -382,5 +388,5 @@ def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(v) for v in value) + "]"
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{toml_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
     return _value(_differing(value))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.isolation import Faults, each
-from model.names import file_name, metric_key
+from model.names import csv_cell, file_name, metric_key
 
 if TYPE_CHECKING:
     from model.calibration.systems import Calibrated
@@ -25,9 +25,10 @@ def write_evidence(
     """Write tables, plots and networks into ``folder``; the metrics, and why it fails for systems."""
     from model.validation.plots import write_plots
 
-    validation.table.to_csv(folder / "error_table.csv", index=False)
-    validation.histories.to_csv(folder / "histories.csv", index=False)
-    validation.drift.to_csv(folder / "drift.csv", index=False)
+    tables = {"error_table": validation.table, "histories": validation.histories, "drift": validation.drift}
+    for name, table in tables.items():
+        cells = table.map(lambda value: csv_cell(value) if isinstance(value, str) else value)
+        cells.to_csv(folder / f"{name}.csv", index=False)
     faults = write_plots(fitted.systems, validation, fitted.points, folder / "plots")
     faults |= _write_networks(bundle, folder / "networks")
     names = {*validation.summary["system"], *validation.histories["system"], *validation.simulated}

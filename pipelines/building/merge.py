@@ -5,6 +5,7 @@ from pathlib import Path
 
 import duckdb
 
+from model.names import sql_text
 from pipelines.building.touched import Plan, Span
 
 #: Columns that tell when a row is, the first that there are.
@@ -78,8 +79,7 @@ def merge(
 
     with open_writer(warehouse) as con:
         con.execute("SET threads = 2")
-        path = str(window).replace("'", "''")
-        con.execute(f"ATTACH '{path}' AS part (READ_ONLY)")
+        con.execute(f"ATTACH {sql_text(str(window))} AS part (READ_ONLY)")
         parts = {schema: _tables(con, "part", schema) for schema in ("intermediate", "marts")}
         _widen(con, "marts", parts["marts"])
         _widen(con, "intermediate", _KEPT.keys() & parts["intermediate"])

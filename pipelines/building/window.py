@@ -4,6 +4,7 @@ from pathlib import Path
 
 import duckdb
 
+from model.names import sql_text
 from pipelines.building.touched import Plan, Span, union, written_limits
 
 #: Tables of a few rows that apply to all time.
@@ -32,7 +33,7 @@ def cut(warehouse: Path, window: Path, plan: Plan) -> None:
         left.unlink(missing_ok=True)
     with open_writer(window) as con:
         with opening(warehouse):
-            con.execute(f"ATTACH '{_escaped(warehouse)}' AS whole (READ_ONLY)")
+            con.execute(f"ATTACH {sql_text(str(warehouse))} AS whole (READ_ONLY)")
         con.execute("BEGIN")
         con.execute("CREATE TEMP TABLE wanted_file (file_id UBIGINT, kind VARCHAR, is_whole BOOLEAN)")
         con.executemany("INSERT INTO wanted_file VALUES (?, ?, ?)", _wanted(con, plan) or [(0, "none", True)])
@@ -101,7 +102,3 @@ def _wanted(con: duckdb.DuckDBPyConnection, plan: Plan) -> list[tuple[int, str, 
             within = union([*plan.read, *held]) == plan.read
             found[file_id] = (file_id, kinds[file_id], within or kinds[file_id] not in _BY_RECORD)
     return list(found.values())
-
-
-def _escaped(path: Path) -> str:
-    return str(path).replace("'", "''")

@@ -36,11 +36,10 @@ def questions(
     if as_json:
         typer.echo(documents.dumps(found.to_pylist(), indent=2))
     elif as_csv:
-        import pyarrow.csv
+        from pipelines import csv_rows
 
         sys.stdout.flush()
-        with open(sys.stdout.fileno(), "wb", closefd=False) as sink:
-            pyarrow.csv.write_csv(found, sink)
+        csv_rows.write(found, sys.stdout.buffer)
     else:
         typer.echo(f"{asked.title} {asked.remark}\n")
         typer.echo(known.shown(found))

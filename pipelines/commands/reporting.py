@@ -23,12 +23,13 @@ def report(
     max_busy_pct: Annotated[float, typer.Option("--max-busy-pct", help="Highest busy of any engine pool.")] = 90.0,
 ) -> None:
     """Write a page on a system for those who decide. It stands alone, charts included."""
+    from model.names import file_name
     from pipelines import system_report
 
     home = Home.from_environment()
     steps.require_snapshot(home)
     page = system_report.report(steps.champion(home), home.snapshot, home.quality, system, max_busy_pct)
-    target = out or Path(f"{system}.html")
+    target = out or Path(f"{file_name(system)}.html")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(page, encoding="utf-8")
     typer.echo(str(target))
@@ -43,8 +44,10 @@ def marts(
     if form not in ("parquet", "csv"):
         raise typer.BadParameter(f"{form!r} is neither parquet nor csv", param_hint="--to")
     from ingest import warehouse
+    from model.names import csv_cell_sql
 
     home = Home.from_environment()
     steps.require_snapshot(home)
-    for path, rows in warehouse.export_schema(home.snapshot, "marts", folder, form):
+    text = csv_cell_sql if form == "csv" else str
+    for path, rows in warehouse.export_schema(home.snapshot, "marts", folder, form, text):
         typer.echo(f"{path}  {rows:,} rows")

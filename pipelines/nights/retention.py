@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from model.names import sql_text
 from pipelines import steps
 from pipelines.building import losses, touched
 from pipelines.building.dropped import put_down
@@ -115,11 +116,10 @@ def compact(database: Path) -> None:
     made = database.with_name(f".{database.name}.compact")
     for left in (made, made.with_name(f"{made.name}.wal")):
         left.unlink(missing_ok=True)
-    new = str(made).replace("'", "''")
     # The one connection keeps others from writing: nothing can come, and no log be left, that the new one lacks.
     with open_writer(database) as con:
         con.execute("CHECKPOINT")
-        con.execute(f"ATTACH '{new}' AS new (ROW_GROUP_SIZE 20480)")
+        con.execute(f"ATTACH {sql_text(str(made))} AS new (ROW_GROUP_SIZE 20480)")
         con.execute(f'COPY FROM DATABASE "{database.stem}" TO new')
         con.execute("DETACH new")
         made.replace(database)

@@ -80,7 +80,9 @@ export function grid(columns, rows, caption) {
 
 function csv(columns, rows) {
   const cell = (value) => {
-    const text = value === null || value === undefined ? "" : String(value instanceof Node ? value.textContent : value);
+    const shown = value === null || value === undefined ? "" : String(value instanceof Node ? value.textContent : value);
+    // A spreadsheet takes a text that begins so for a formula, unless a quote stands before it.
+    const text = /^[=+\-@\t\r\n']/.test(shown) && !/^[-+]?\d[\d.,]*( %)?$/.test(shown) ? `'${shown}` : shown;
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [columns.map(titled), ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";

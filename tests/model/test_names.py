@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mlflow.entities import Metric
 from mlflow.utils.validation import _validate_metric
 
-from model.names import csv_cell, file_name, from_csv_cell, metric_key, original, sql_text
+from model.names import csv_cell, csv_cell_sql, file_name, from_csv_cell, metric_key, original, sql_text
 
 ZOS = st.text("ABCXYZ019#$@_", min_size=1, max_size=8)
 ANY = st.one_of(ZOS, st.text(), st.text(max_size=3).map(lambda text: "_x" + text))
@@ -56,12 +56,14 @@ def test_mlflow_takes_any_name_as_a_metric(parts):
 @example("'=1+1")
 @example("@SUM(A1)")
 @example("-2+3")
+@example("-2.5e-3")
 def test_a_cell_of_csv_is_no_formula_and_is_read_back(text):
     sink = io.StringIO()
     csv.writer(sink).writerow([csv_cell(text), "end"])
     ((cell, _),) = csv.reader(io.StringIO(sink.getvalue(), newline=""))
-    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) or float(cell) == float(text)
     assert from_csv_cell(cell) == text
+    assert duckdb.sql(f"SELECT {csv_cell_sql(sql_text(text))}").fetchall() == [(cell,)]
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0")))

@@ -10,6 +10,7 @@ import pyarrow.csv
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.names import csv_cell
 from pipelines import csv_rows
 
 
@@ -21,7 +22,11 @@ def written(table: pa.Table) -> bytes:
 
 
 def arrow_writes(table: pa.Table) -> bytes:
-    """The table as pyarrow's own writer has it, which knows neither bytes nor nested values."""
+    """The table as pyarrow's own writer has it, which knows neither bytes, nested values nor formulas."""
+    for number, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            cells = [value and csv_cell(value) for value in table[number].to_pylist()]
+            table = table.set_column(number, field, [pa.array(cells, pa.string())])
     sink = io.BytesIO()
     pyarrow.csv.write_csv(table, sink)
     return sink.getvalue()
@@ -44,7 +49,7 @@ ROWS = st.fixed_dictionaries(
             name: st.none() | st.integers(0 if sign else -(2 ** (bits - 1)), 2 ** (bits if sign else bits - 1) - 1)
             for name, (bits, sign) in INTEGERS.items()
         },
-        "text": st.none() | st.text(),
+        "text": st.none() | st.text() | st.text("=+-@'#$_1A", max_size=3),
         "real": st.none() | st.floats(allow_nan=False),
         "time": st.none() | st.datetimes(),
         "flag": st.none() | st.booleans(),
@@ -92,3 +97,11 @@ def test_a_table_without_rows_is_its_heading():
 def test_rows_longer_than_a_part_are_written():
     table = pa.table({"text": ["x" * 3_000_000, '"' * 1_000_000, ""]})
     assert written(table) == arrow_writes(table)
+
+
+def test_a_text_is_no_formula_and_a_number_stays_one():
+    table = pa.table({"=name": ["=1+1", "@SUM(A1)", "-", "-5", None, "'x", "$TSO", "#1"], "busy": [-1.5] * 8})
+    rows = list(csv.reader(io.StringIO(written(table).decode())))
+    assert rows[0] == ["'=name", "busy"]
+    assert [row[0] for row in rows[1:]] == ["'=1+1", "'@SUM(A1)", "'-", "-5", "", "''x", "$TSO", "#1"]
+    assert {row[1] for row in rows[1:]} == {"-1.5"}

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from model.names import csv_row
 from model.studies.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
 from model.studies.comparison.pictures import labels
 from model.studies.comparison.runs import Figure, Metric, Run
@@ -209,7 +210,8 @@ def as_csv(comparison: Comparison) -> str:
                     continue
                 about = [basis, row.metric.workload or "", row.metric.name, row.about.label, row.about.unit, run.name]
                 figure = [side.figure.value, side.figure.se, side.figure.intervals]
-                writer.writerow([*about, *figure, side.delta, side.delta_pct, side.half_width, side.verdict])
+                compared = [side.delta, side.delta_pct, side.half_width, side.verdict]
+                writer.writerow(csv_row([*about, *figure, *compared]))
     return sink.getvalue()
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from model.names import csv_row
 from model.studies.document import Document, Table
 from model.studies.reproduction.comparing import EQUAL, EXCEPTED, FAILING, STATEMENT, Result
 
@@ -60,7 +61,7 @@ def as_csv(results: Results) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("system", *HEADS))
     for system, found in results.items():
-        writer.writerows((system, *(row.values())) for row in map(_shown, found))
+        writer.writerows(csv_row((system, *row.values())) for row in map(_shown, found))
     return text.getvalue()
 
 
