@@ -14,9 +14,6 @@ from model.network.flows import Flows, flows
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-RANKED = ("hol", "preemptive", "priority_ps")
-"""The schedulings that serve by importance."""
-
 
 @dataclass(frozen=True)
 class Arrays:
@@ -94,7 +91,7 @@ def _as_arrays(network: Network) -> Arrays:
         single = resource.instances == 1 and not nested[rho] and not forks and not np.any(rates[takers] > 0)
         if single and users[takers].sum() * largest[rho] <= resource.capacity:
             acquires[:, rho] = 0.0
-    delay = np.array([s.scheduling == "delay" for s in stations])
+    delay = np.array([not s.discipline.queues for s in stations])
     return Arrays(
         network=network,
         visits=base.visits,
@@ -110,7 +107,7 @@ def _as_arrays(network: Network) -> Arrays:
         inside=inside,
         largest=largest,
         delay=delay,
-        servers=np.array([-1 if s.scheduling == "delay" else s.servers for s in stations], dtype=np.int64),
+        servers=np.array([s.servers if s.discipline.queues else -1 for s in stations], dtype=np.int64),
         pace=np.where(delay, 1.0, [base_pace(s) for s in stations]),
         curves=[capacity(s) for s in stations],
     )

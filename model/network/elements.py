@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from model.network.distributions import Distribution
-
-Scheduling = Literal["fcfs", "hol", "preemptive", "ps", "dps", "priority_ps", "delay"]
+from model.network.scheduling import DISCIPLINES, Discipline, Scheduling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +84,11 @@ class Station:
     capacity: int | None = None
     when_full: Literal["reject", "block"] = "reject"
     source: str = ""
+
+    @property
+    def discipline(self) -> Discipline:
+        """What its scheduling means."""
+        return DISCIPLINES[self.scheduling]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

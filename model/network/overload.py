@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.network.arrays import RANKED, Arrays, Floats
+from model.network.arrays import Arrays, Floats
 from model.network.bottlenecks import unwaited_holding
 
 FULL = 1 - 1e-9
@@ -33,10 +33,10 @@ def overloaded_by_arrivals(net: Arrays, throughput: Floats | None = None) -> dic
     asked_of = net.rates.clip(0) @ each
     can = most_work(net, asked_of)
     for k, station in enumerate(net.network.stations):
-        if station.scheduling == "delay" or station.capacity is not None or station.overflow is not None:
+        if net.delay[k] or station.capacity is not None or station.overflow is not None:
             continue
         asked = asked_of[k]
-        if throughput is not None and station.scheduling in RANKED and asked > 0:
+        if throughput is not None and station.discipline.ranked and asked > 0:
             lowest = net.priority[net.rates * each[:, k] > 0].min()
             above = (net.users > 0) & (net.priority > lowest)
             asked += float((throughput * each[:, k])[above].sum())

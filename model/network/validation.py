@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from model.network.elements import Scheduling, Station
+from model.network.elements import Station
 from model.network.errors import NetworkError, RouteError
+from model.network.scheduling import DISCIPLINES
 
 if TYPE_CHECKING:
     from model.network.description import Network
-
-SHARING = ("ps", "dps", "priority_ps")
 
 
 def check(network: Network) -> None:
@@ -52,20 +51,24 @@ def _choice(value: object, known: tuple[str, ...], what: str) -> list[str]:
 
 
 def _station(station: Station, network: Network) -> list[str]:
-    out = _choice(station.scheduling, get_args(Scheduling), "scheduling")
+    out = _choice(station.scheduling, tuple(DISCIPLINES), "scheduling")
+    if out:
+        return out
+    discipline = station.discipline
     out += _choice(station.when_full, ("reject", "block"), "when_full")
     if station.servers < 1:
         out.append("servers must be at least 1")
     if len(station.speeds) not in (1, station.servers) or not all(0 < s < math.inf for s in station.speeds):
         out.append("speeds must be positive, one for all servers or one for each")
-    if len(set(station.speeds)) > 1 and station.scheduling not in ("fcfs", "hol"):
-        out.append("servers of different speed need fcfs or hol scheduling")
+    if len(set(station.speeds)) > 1 and not discipline.unequal:
+        allowed = " or ".join(name for name, one in DISCIPLINES.items() if one.unequal)
+        out.append(f"servers of different speed need {allowed} scheduling")
     if not all(0 < c < math.inf for c in station.cost_by_busy):
         out.append("cost_by_busy must be positive")
-    if station.cost_by_busy and station.scheduling in ("delay", "preemptive"):
+    if station.cost_by_busy and not discipline.by_busy:
         out.append(f"cost_by_busy is not defined for {station.scheduling}")
-    if station.smt is not None and station.scheduling != "ps":
-        out.append("smt needs scheduling = 'ps'")
+    if station.smt is not None and not discipline.smt:
+        out.append(f"smt needs scheduling = {' or '.join(repr(n) for n, one in DISCIPLINES.items() if one.smt)}")
     if station.smt is not None and not 1 <= station.smt.gain <= 2:
         out.append(f"smt gain is the rate of a core with two threads, from 1 (no gain) to 2, got {station.smt.gain}")
     if station.smt is not None:
@@ -78,8 +81,8 @@ def _station(station: Station, network: Network) -> list[str]:
     if station.lpar is not None:
         if station.lpar.cec not in {c.name for c in network.cecs}:
             out.append(f"belongs to unknown cec {station.lpar.cec!r}")
-        if station.scheduling not in SHARING:
-            out.append(f"an LPAR pool needs one of {', '.join(SHARING)}")
+        if not discipline.shares:
+            out.append(f"an LPAR pool needs one of {', '.join(n for n, one in DISCIPLINES.items() if one.shares)}")
         if station.smt is not None:
             out.append("smt and weighted sharing cannot be combined")
         if not (0 < station.lpar.weight < math.inf and 1 <= station.lpar.low_cost < math.inf):
@@ -99,7 +102,7 @@ def _station(station: Station, network: Network) -> list[str]:
         target = station.overflow.to
         if target not in network.station_names or target == station.name:
             out.append(f"overflows to {target!r}, which is not another station")
-        if station.scheduling == "delay":
+        if not discipline.queues:
             out.append("a delay cannot overflow")
         if any(s.name in (station.name, target) and s.capacity and s.when_full == "block" for s in network.stations):
             out.append("neither a station that overflows nor the one it overflows to can block when full")
@@ -107,7 +110,7 @@ def _station(station: Station, network: Network) -> list[str]:
             out.append("overflow waiting must be zero or more")
     if station.capacity is not None and station.capacity < station.servers:
         out.append("capacity counts those in service, so it must be at least servers")
-    if station.capacity is not None and station.scheduling == "delay":
+    if station.capacity is not None and not discipline.queues:
         out.append("a delay has no capacity")
     return out
 
@@ -160,7 +163,7 @@ def _classes(network: Network) -> list[str]:
                     f"{said} step {op.step + 1}: {op.name!r} turns away when full, which a branch of a fork cannot be; "
                     "use when_full = 'block', or leave capacity or queue_limit out"
                 )
-            if op.keep and op.name in stations and network.station(op.name).scheduling == "delay":
+            if op.keep and op.name in stations and not network.station(op.name).discipline.queues:
                 out.append(f"{said} step {op.step + 1}: the engine of a request cannot be a delay")
         if cls.users and not any(op.kind == "visit" for op in ops):
             out.append(f"{said} a closed class must visit a station")

@@ -23,7 +23,6 @@ from model.network.simulator import layout as L
 from model.network.simulator.replication import SimulationError
 from model.network.simulator.statistics import bucket_edges
 from model.network.simulator.varying_load import Stretch, VaryingLoad
-from model.network.validation import SHARING
 
 VISITS = 40_000
 """Visits to stations in a stretch."""
@@ -198,12 +197,12 @@ class _Running:
         self.one_after_other = np.array(
             [all(isinstance(step, Visit | Acquire | Release) for step in c.route) for c in network.classes]
         )
-        self.shared = np.array([s.scheduling in SHARING for s in network.stations])
+        self.shared = np.array([s.discipline.shares for s in network.stations])
         self.lately: Stretch | None = None
         self.alike: dict[tuple[int, int], _Seen] = {}
         self.many: dict[tuple[int, int], _Seen] = {}
         self.distributed: list[_Seen] = []
-        self.servers = np.array([np.inf if s.scheduling == "delay" else s.servers for s in network.stations])
+        self.servers = np.array([s.servers if s.discipline.queues else np.inf for s in network.stations])
         # Pools of one machine are full together.
         machine = [s.lpar.cec if s.lpar is not None else s.name for s in network.stations]
         self.together = np.equal.outer(machine, machine).astype(float)

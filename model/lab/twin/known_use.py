@@ -9,7 +9,6 @@ from model.network.arrays import as_arrays
 from model.network.overload import most_work
 from model.network.simulator.result import ClassResult, SimulationResult, StationResult
 from model.network.simulator.statistics import Estimate
-from model.network.validation import SHARING
 
 KEEPING_UP = 0.98
 """Part of what arrives of a class that must get through for it to have a steady response."""
@@ -64,7 +63,7 @@ def _with_known_work(
     for s in network.stations:
         part, used = found.parts.get(s.name), work.get((c.name, s.name))
         if part is not None and used is not None and part.using_s > 0:
-            stretch = 1.0 + part.waiting_s / part.using_s if s.scheduling in SHARING else 1.0
+            stretch = 1.0 + part.waiting_s / part.using_s if s.discipline.shares else 1.0
             longer_s += (used / c.arrivals.rate_per_s - part.using_s) * stretch
     factor = 1.0 + longer_s / found.response_s.value if longer_s else 1.0
     percentiles = {percent: time.scaled(factor) for percent, time in found.percentiles_s.items()}
@@ -125,7 +124,7 @@ def _used(network: Network, station: Station, result: SimulationResult, work: di
     found = result.stations[station.name]
     if station.name in result.overloaded:
         return _all_there_is(network, station, found)
-    if station.scheduling == "delay":
+    if not station.discipline.queues:
         return found.utilization
     by_class = found.utilization_by_class
     known = {c: used / station.servers for (c, where), used in work.items() if where == station.name}

@@ -154,11 +154,11 @@ def is_device(station: Station) -> bool:
 
 
 def _queues(station: Station) -> bool:
-    return station.scheduling != "delay" and station.lpar is None and station.name != "cp"
+    return station.discipline.queues and station.lpar is None and station.name != "cp"
 
 
 def _is_elsewhere(station: Station) -> bool:
-    return station.scheduling == "delay" or station.component in ("link", "network")
+    return not station.discipline.queues or station.component in ("link", "network")
 
 
 def _members(lived: Lived, lpar: Partition) -> dict[str, list[str]]:

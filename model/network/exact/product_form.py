@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from model.network.arrays import RANKED, Arrays, Floats, Ints
+from model.network.arrays import Arrays, Floats, Ints
 from model.network.errors import NetworkError
 from model.network.exact.convolution import Convolution, lattice_size
 from model.network.exact.load_dependent import open_load_dependent
@@ -70,13 +70,13 @@ def _check(net: Arrays) -> None:
             np.all(net.rates[here] <= 0) and net.users[here].sum() <= station.capacity
         ):
             raise UnsupportedError(f"{where} may be full")
-        if station.scheduling in RANKED and (switches or len({net.priority[r] for r in here}) > 1):
+        if station.discipline.ranked and (switches or len({net.priority[r] for r in here}) > 1):
             raise UnsupportedError(f"{where} serves several priorities")
         # Beyond two threads a core, transactions wait in order of arrival.
-        in_order = station.scheduling in ("fcfs", "hol", "preemptive") or station.smt is not None
+        in_order = not station.discipline.shares or station.smt is not None
         if in_order and not equal_exponential(net, k):
             raise UnsupportedError(f"{where} serves work in order that is not exponential with one mean for all")
-        if station.scheduling == "dps" and (switches or len({net.weight[r] for r in here}) > 1):
+        if station.discipline.lane_by_weight and (switches or len({net.weight[r] for r in here}) > 1):
             raise UnsupportedError(f"{where} shares by different weights")
 
 

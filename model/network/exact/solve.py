@@ -87,7 +87,7 @@ def _solution(net: Arrays, figures: Figures) -> Solution:
 
 def _limits(net: Arrays, figures: Figures) -> tuple[Limit, ...]:
     network, throughput = net.network, figures.throughput
-    queueing = [k for k, s in enumerate(network.stations) if s.scheduling != "delay"]
+    queueing = np.flatnonzero(~net.delay).tolist()
     names = [(network.stations[k].name, network.stations[k].component or "station") for k in queueing]
     names += [(r.name, r.kind or "resource") for r in network.resources]
     names += [(cec.name, "machine") for cec in network.cecs]

@@ -37,8 +37,9 @@ CF_WIDTH = 8
 # What the beginning of a service gives instead of its seconds: the customer waits, or shares with no event of its own.
 WAITS, SHARES = -1.0, -2.0
 
-# Kinds of station.
-DELAY, QUEUE, UNEQUAL, PREEMPTIVE, SHARING = range(5)
+KINDS = ("delay", "queue", "unequal", "preemptive", "sharing")
+"""Kinds of station, by the names that `model.network.scheduling` has for them; `stations` says how to add one."""
+DELAY, QUEUE, UNEQUAL, PREEMPTIVE, SHARING = range(len(KINDS))
 # Station integers.
 (
     S_KIND,

@@ -21,7 +21,7 @@ def station_tables(arrays: dict[str, np.ndarray], network: Network, n_levels: in
     for i, station in enumerate(network.stations):
         kind = _kind(station)
         ints[i, L.S_KIND], ints[i, L.S_SERVERS] = kind, station.servers
-        ints[i, L.S_LEVELS] = n_levels if station.scheduling in ("hol", "preemptive") else 1
+        ints[i, L.S_LEVELS] = n_levels if station.discipline.queue_by_level else 1
         ints[i, L.S_QUEUE] = queues
         queues += ints[i, L.S_LEVELS]
         rejecting = station.capacity is not None and station.when_full == "reject"
@@ -44,12 +44,11 @@ def station_tables(arrays: dict[str, np.ndarray], network: Network, n_levels: in
         floats[i, L.SF_ALONE] = cost_alone / speed if kind == L.SHARING else 1.0
         ints[i, L.S_COST], ints[i, L.S_N_COST] = (
             len(costs),
-            0
-            if kind == L.SHARING and station.lpar is None and station.scheduling in ("ps", "fcfs", "hol")
-            else len(station.cost_by_busy),
+            0 if kind == L.SHARING and station.lpar is None and not _has_lanes(station) else len(station.cost_by_busy),
         )
         costs.extend(station.cost_by_busy)
-        ints[i, L.S_LIMIT] = threads if station.smt or station.scheduling in ("fcfs", "hol") else L.MANY
+        # Engines in order whose pace changes with the number busy are shared by as many transactions as there are.
+        ints[i, L.S_LIMIT] = L.MANY if station.discipline.shares and station.smt is None else threads
         ints[i, L.S_RATES] = len(rates)
         if kind == L.SHARING:
             rates.extend(speed * r for r in sharing_rates(station))
@@ -66,17 +65,17 @@ def station_tables(arrays: dict[str, np.ndarray], network: Network, n_levels: in
     }
 
 
+def _has_lanes(station: Station) -> bool:
+    return station.discipline.lane_by_level or station.discipline.lane_by_weight
+
+
 def _kind(station: Station) -> int:
-    if station.scheduling == "delay":
-        return L.DELAY
-    if station.scheduling == "preemptive":
-        return L.PREEMPTIVE
-    if station.scheduling in ("fcfs", "hol") and len(set(station.speeds)) > 1:
-        return L.UNEQUAL
-    # Engines in order whose pace changes with the number busy are shared by as many transactions as there are engines.
-    if station.scheduling in ("fcfs", "hol") and not station.cost_by_busy:
-        return L.QUEUE
-    return L.SHARING
+    discipline, kind = station.discipline, station.discipline.kind
+    if len(set(station.speeds)) > 1:
+        kind = discipline.unequal
+    elif station.cost_by_busy:
+        kind = discipline.by_busy
+    return L.KINDS.index(kind)
 
 
 def sharing_rates(station: Station) -> list[float]:
@@ -112,8 +111,8 @@ def lane_tables(arrays: dict[str, np.ndarray], network: Network, levels: list[in
             station = network.stations[i]
             kinds = {}
             for k, cls in enumerate(network.classes):
-                rank = levels.index(cls.priority) if station.scheduling == "priority_ps" else 0
-                weight = cls.weight if station.scheduling == "dps" else 1.0
+                rank = levels.index(cls.priority) if station.discipline.lane_by_level else 0
+                weight = cls.weight if station.discipline.lane_by_weight else 1.0
                 if (rank, weight) not in kinds:
                     kinds[rank, weight] = len(lanes)
                     lanes.append([i, 0, 0, g, rank, 0])

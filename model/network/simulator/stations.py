@@ -1,7 +1,8 @@
 """What every kind of station does: begin a service, keep an engine, let it go, and pass it on.
 
-A kind of station is a code in :mod:`model.network.simulator.layout`, a row of its tables made in
-:mod:`model.network.simulator.places`, and two functions that :func:`begin` and :func:`pass_on_engine` call:
+A scheduling is an entry of :mod:`model.network.scheduling`. One that no kind of station covers needs a name in
+``KINDS`` of :mod:`model.network.simulator.layout` and two functions, which :func:`begin` and :func:`pass_on_engine`
+here call:
 
 - ``begin_…`` puts a customer with some work into service and gives the seconds after which it ends, or ``WAITS`` when
   it has to queue, or ``SHARES`` when its end is the event of a lane;

@@ -161,7 +161,7 @@ def _station(groups: Groups, s: int) -> StationResult:
     engine = visit[..., L.V_USING] + visit[..., L.V_SPIN]
     kind = groups.program.arrays["st_i"][s, L.S_KIND]
     busy = own[:, L.X_BUSY_AREA] if kind == L.SHARING else engine.sum(axis=1)
-    servers = 1.0 if station.scheduling == "delay" else float(station.servers)
+    servers = float(station.servers) if station.discipline.queues else 1.0
     utilization = groups.per_s(busy / servers)
     worked = engine.sum()
     scale = utilization.value / worked if worked else 0.0
@@ -250,7 +250,7 @@ def limits(
     """
     network, net, seconds = groups.program.network, as_arrays(groups.program.network), groups.seconds.sum()
     using = groups.visit[..., L.V_USING].sum(axis=(0, 1)) / seconds
-    queueing = [k for k, s in enumerate(network.stations) if s.scheduling != "delay"]
+    queueing = [k for k, s in enumerate(network.stations) if s.discipline.queues]
     names = [(network.stations[k].name, network.stations[k].component or "station") for k in queueing]
     of_all = np.zeros(len(network.stations))
     of_all[queueing] = [_share_of_limit(groups, k, by_station[network.stations[k].name]) for k in queueing]

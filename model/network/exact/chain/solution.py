@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from model.network.arrays import RANKED, Arrays, Floats, Ints
+from model.network.arrays import Arrays, Floats, Ints
 from model.network.errors import NetworkError
 from model.network.exact.chain.speeds import speeds_of
 from model.network.exact.chain.tables import NOBODY, TOO_MANY, Kinds, Places, States, tables
@@ -73,7 +73,7 @@ def _most_inside(net: Arrays) -> Ints:
             if capacity is not None:
                 servers += int(capacity)
                 continue
-            ranked = net.network.stations[k].scheduling in RANKED
+            ranked = net.network.stations[k].discipline.ranked
             beside = net.priority >= net.priority[r] if ranked else np.ones(len(work), dtype=np.bool_)
             fullest = max(fullest, float(work[beside, k].sum() / can[k]))
         # The more arrivals and work vary, the slower long queues get rare.

@@ -22,6 +22,7 @@ from model.network import (
 )
 from model.network.exact import METHODS, solve
 from model.network.exact.support import UnsupportedError, check
+from model.network.scheduling import DISCIPLINES
 from model.network.simulator import simulate
 from tests.model.network.simulator.build import closed_class, network, open_class, visit
 from tests.shared import shared
@@ -102,16 +103,15 @@ class Pause:
     seconds: float
 
 
-def test_a_new_kind_of_step_and_a_new_scheduling_are_refused() -> None:
+def test_a_new_kind_of_step_and_a_new_scheduling_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     net = network(Station(name="q"), open_class(0.4, visit("q", 1.0)))
     net.operations("a")
     object.__setattr__(net.classes[0], "route", (*net.classes[0].route, Pause(seconds=1.0)))
     with pytest.raises(NetworkError, match="class 'a' has a Pause"):
         solve(net)
-    other = network(Station(name="q"), open_class(0.4, visit("q", 1.0)))
-    object.__setattr__(other.stations[0], "scheduling", "lcfs")
+    monkeypatch.setitem(DISCIPLINES, "lcfs", DISCIPLINES["fcfs"])
     with pytest.raises(NetworkError, match="station 'q' has scheduling = 'lcfs'"):
-        solve(other)
+        solve(network(Station(name="q", scheduling="lcfs"), open_class(0.4, visit("q", 1.0))))
 
 
 def test_methods_declare_fields_that_there_are() -> None:

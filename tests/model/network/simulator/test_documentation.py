@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from model.network import Network
+from model.network.scheduling import DISCIPLINES
 from model.network.simulator import simulate
 from model.network.simulator.report import as_dict, as_text
 from tests.shared import ROOT
@@ -44,3 +45,9 @@ def test_example_networks_run_and_report(path):
     assert data["bottleneck"] == result.limits[0].name
     text = as_text(result)
     assert all(name in text for name in network.station_names)
+
+
+def test_every_scheduling_is_documented() -> None:
+    page = (ROOT / "docs" / "network.md").read_text(encoding="utf-8")
+    table = page.split("| scheduling | who is served |")[1].split("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", table)) >= set(DISCIPLINES)

@@ -16,6 +16,7 @@ from model.network import (
     Switch,
     TransactionClass,
 )
+from model.network.scheduling import DISCIPLINES, Discipline
 from model.network.simulator import simulate
 from tests.model.network.simulator.build import EXP, RUN, agrees, closed_class, network, open_class, visit
 from tests.oracles import hardware_chains
@@ -262,3 +263,19 @@ def test_switching_class_changes_priority_and_route():
     result = simulate(network([Station(name="s"), Station(name="t")], first, second), **RUN)
     agrees(result.classes["a"].response_s, 2.0 + 0.5 / 0.75)
     agrees(result.stations["t"].throughput_by_class_per_s["b"], 0.5)
+
+
+def test_a_scheduling_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Levels in order, and shares by weight within a level."""
+    both = Discipline(kind="sharing", by_busy="sharing", lane_by_level=True, lane_by_weight=True)
+    monkeypatch.setitem(DISCIPLINES, "weighted_levels", both)
+    classes = [
+        open_class(0.3, visit("q", 1.0), name="high", priority=1),
+        open_class(0.2, visit("q", 1.0), name="heavy", weight=9.0),
+        open_class(0.2, visit("q", 1.0), name="light"),
+    ]
+    found = simulate(network(Station(name="q", scheduling="weighted_levels"), *classes), **RUN).classes
+    agrees(found["high"].response_s, 1 / (1 - 0.3))
+    assert found["heavy"].response_s.value < 0.7 * found["light"].response_s.value
+    inside = sum(one.inside.value for one in found.values())
+    assert inside == pytest.approx(0.7 / 0.3, rel=0.05)
