@@ -86,7 +86,7 @@ def calibrate(
     refused |= left_out
     faults |= new
     if model is not None:
-        systems |= model.published_
+        systems |= model.systems_
         frame = model.points_
     else:
         frame = frame[:0]
