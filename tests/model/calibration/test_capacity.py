@@ -40,7 +40,7 @@ def fitted() -> CapacityModel:
 def test_fits_every_series_and_predicts_the_total():
     points = made_points("a", [1000.0, 2000.0, 3000.0], fixed=0.1, demand_us=800.0, noise=0.002)
     model = CapacityModel().fit(points)
-    assert set(model.published_["a"]["usage"]) == {"lpar", "front", "back", "total_work"}
+    assert set(model.systems_["a"]["usage"]) == {"lpar", "front", "back", "total_work"}
     X = pd.DataFrame({"system_id": ["a", "a"], "etr_tps": [1500.0, 2500.0]})
     mean, lo, hi = model.predict(X, return_interval=True)
     truth = 0.1 + 800e-6 * X["etr_tps"].to_numpy()
@@ -197,7 +197,7 @@ def test_a_system_that_cannot_be_calibrated_is_left_out_and_does_not_hinder_the_
     sound = made_points("a", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)
     spoilt = spoil(made_points("b", [1000.0, 2000.0], fixed=0.1, demand_us=800.0))
     model = CapacityModel().fit(pd.concat([sound, spoilt]))
-    assert sorted(model.published_) == ["a"]
+    assert sorted(model.systems_) == ["a"]
     assert reason in model.left_out_["b"]
     assert set(model.points_["system_id"]) == {"a"}
     assert set(validate(pd.concat([sound, spoilt])).table["system"]) == {"a"}

@@ -61,7 +61,7 @@ def test_a_model_that_passes_becomes_champion_and_can_be_exported(registry, tmp_
     bundle = bundles.read(path)
     assert bundle["model_version"] == f"{MODEL_NAME}/{version.version}"
     assert bundle["data"] == {"ledger_sha256": "abc", "git_commit": "123"}
-    own = bundles.build(model.published, data={}, validation={})
+    own = bundles.build(model.systems, data={}, validation={})
     at = {"etr_tps": 3000.0}
     assert predict(bundle, "shop", at).outputs == predict(own, "shop", at).outputs
     assert export_champion(folder, tmp_path / "again.json").read_bytes() == path.read_bytes()
