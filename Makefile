@@ -17,7 +17,7 @@ help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 setup: $(STAMP) $(PARSED) $(KERNELS) ## make the virtual environment from the lock file
-	@$(BIN)/python -m compileall -q expectations ingest model pipelines serve
+	@$(BIN)/python -m compileall -q expectations ingest model pipelines serve state
 
 $(STAMP): uv.lock pyproject.toml
 	@uv=$$(sh .ci/uv) && UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv "$$uv" sync --locked --group dev --compile-bytecode $(if $(PYTHON),--python $(PYTHON))
@@ -30,7 +30,7 @@ $(PARSED): $(STAMP) $(shell find dbt -path dbt/target -prune -o -name '*.sql' -p
 	@touch $@
 
 # Where every command looks for the machine code of loops, whatever its state folder. What has not changed is not compiled again.
-$(KERNELS): $(STAMP) $(shell find ingest model/network -name '*.py')
+$(KERNELS): $(STAMP) $(shell find ingest model/network state/kernels.py -name '*.py')
 	@$(BIN)/python -m pipelines.kernels
 	@mkdir -p $(@D) && touch $@
 

@@ -247,7 +247,7 @@ def _damaged(what: str, error: StateDamaged) -> Finding:
 
 
 def _kernels() -> Iterator[Finding]:
-    from ingest.kernels.native import folders
+    from state.kernels import folders
 
     for folder in folders():
         if compiled := sum(path.suffix in (".nbc", ".o") for path in folder.rglob("*")):

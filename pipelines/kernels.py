@@ -1,6 +1,6 @@
 """`python -m pipelines.kernels`: compile all loops (records, exact methods, simulator) by using each once.
 
-`make setup` runs it, so that no command has to compile: see `ingest.kernels.native.folders`.
+`make setup` runs it, so that no command has to compile: see `state.kernels.folders`.
 """
 
 import subprocess

@@ -24,7 +24,7 @@ _NO_OWNER = (0, 0)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop with numba, once per machine: see `native.folders`. It runs without the interpreter lock."""
+    """Compile a loop with numba, once per machine: see `state.kernels`. It runs without the interpreter lock."""
     return function if _interpreted() else Kernel(function)
 
 

@@ -9,18 +9,18 @@ import hashlib
 import json
 import os
 import struct
-import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
+
+from state.kernels import folders, room_stamp
 
 _HERE = Path(__file__).resolve().parent
 _MOST_KEPT = 4
@@ -97,25 +97,6 @@ def name(function: Callable[..., Any], kinds: Sequence[Any]) -> str:
     return f"{function.__qualname__}-{'-'.join(parts)}.o"
 
 
-@cache
-def room_stamp(folder: Path) -> str:
-    """A hash of the Python files of a folder, whose functions its loops call."""
-    total = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
-        total.update(path.name.encode() + b"\0" + path.read_bytes())
-    return total.hexdigest()
-
-
-def folders() -> Iterator[Path]:
-    """Where code is kept: where NUMBA_CACHE_DIR says; else where `make setup` puts it, then in the state folder."""
-    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        yield Path(chosen)
-        return
-    yield Path(sys.prefix, "lib", "etalon")
-    if home := os.environ.get("ETALON_HOME"):
-        yield Path(home).expanduser().absolute() / "cache" / "kernels"
-
-
 def kept(file: str) -> Kept | None:
     """Code of that file name from any of the folders; None where there is none, or what there is was damaged."""
     for folder in folders():
@@ -159,5 +140,4 @@ def _machine() -> Any:
 @cache
 def _platform() -> str:
     features = llvm.get_host_cpu_features().flatten()
-    versions = f"{sys.version_info[:2]} {llvmlite.__version__} {np.__version__}"
-    return f"{versions} {llvm.get_host_cpu_name()} {features} {os.environ.get('NUMBA_BOUNDSCHECK')}"
+    return f"{np.__version__} {llvm.get_host_cpu_name()} {features} {os.environ.get('NUMBA_BOUNDSCHECK')}"

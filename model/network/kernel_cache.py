@@ -7,18 +7,16 @@ kernel compiled before a neighbour changed would go on computing with what that 
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+
+from state.kernels import folders, room_stamp
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -31,25 +29,6 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return dispatcher
 
     return decorate
-
-
-def folders() -> Iterator[Path]:
-    """Where code is looked for, and kept in the first that can be written: as `ingest.kernels.native.folders`."""
-    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        yield Path(chosen)
-        return
-    yield Path(sys.prefix, "lib", "etalon")
-    if home := os.environ.get("ETALON_HOME"):
-        yield Path(home).expanduser().absolute() / "cache" / "kernels"
-
-
-@cache
-def _room_stamp(folder: Path) -> str:
-    """A hash of the Python files of a folder."""
-    total = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
-        total.update(path.name.encode() + b"\0" + path.read_bytes())
-    return total.hexdigest()
 
 
 class _Locator(_CacheLocator):
@@ -66,7 +45,7 @@ class _Locator(_CacheLocator):
         return str(self.get_suitable_cache_subpath(self._py_file))
 
     def get_source_stamp(self) -> str:
-        return _room_stamp(Path(self._py_file).parent)
+        return room_stamp(Path(self._py_file).parent)
 
     def get_disambiguator(self) -> str:
         return str(self._line)

@@ -11,6 +11,7 @@ import pytest
 from ingest.kernels import native
 from ingest.kernels.jit import kernel
 from model.network import kernel_cache
+from state import kernels
 from tests.shared import ROOT
 
 SCRIPT = """
@@ -72,11 +73,12 @@ def test_damaged_code_is_compiled_anew(folder: Path) -> None:
 
 def test_of_code_from_earlier_sources_the_newest_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    (folder,) = kernels.folders()
     for sources in range(9):
         native.keep(f"doubled-one-{sources}.o", native.Kept("doubled", "q", True, bytes([sources])))
-        os.utime(tmp_path / f"doubled-one-{sources}.o", ns=(sources, sources))
+        os.utime(folder / f"doubled-one-{sources}.o", ns=(sources, sources))
     native.keep("doubled-two-0.o", native.Kept("doubled", "q", True, b"2"))
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
+    assert sorted(path.name for path in folder.iterdir()) == [
         *(f"doubled-one-{sources}.o" for sources in (5, 6, 7, 8)),
         "doubled-two-0.o",
     ]
@@ -110,5 +112,9 @@ def test_numbers_pass_both_ways() -> None:
     assert returned(2**40, np.uint64(0), -1.5, False, places[:, ::2]) == (2**40 + 1, 0, -3.0, True, 6)
 
 
-def test_networks_and_readers_keep_their_code_in_the_same_folders() -> None:
-    assert list(kernel_cache.folders()) == list(native.folders())
+def test_each_environment_keeps_code_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("ETALON_HOME", str(tmp_path))
+    own, shared = kernels.folders()
+    assert own.is_relative_to(sys.prefix) and shared.is_relative_to(tmp_path)
+    assert own.name == shared.name and sys.implementation.cache_tag in own.name and "llvmlite" in own.name
