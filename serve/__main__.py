@@ -2,12 +2,10 @@
 
 import sys
 
-from serve.loading import loaded
+from serve.server import run
+from serve.settings import SettingsError, settings
 
 if __name__ == "__main__":
-    settings, run = loaded()
-    from serve.settings import SettingsError
-
     try:
         run(settings())
     except SettingsError as error:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import Any
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 
 from serve import job_routes, problems, reading, responses, routes
 from serve.bodies import Questions
+from serve.encoding import as_json
 from serve.examples import of_systems
 from serve.guard import Boundary
 from serve.pages import PAGE, pages
+from serve.responses import json_response
 from serve.schemas import ProblemDocument
 from serve.service import Service
 from serve.settings import Settings
+from serve.workers import Workers
 
 PROBLEM: dict[str, Any] = {
     "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
@@ -58,6 +62,8 @@ def create_app(settings: Settings) -> FastAPI:
         summary="Capacity answers for IBM Z systems, each with its interval, bottleneck and evidence.",
         version="1",
         docs_url=None,
+        # Served from a cache below.
+        openapi_url=None,
         redoc_url=None,
         redirect_slashes=False,
         # The service measures itself, see `serve.telemetry`.
@@ -80,7 +86,18 @@ def create_app(settings: Settings) -> FastAPI:
     hosts = settings.allowed_hosts | {settings.host.lower()}
     app.add_middleware(Boundary, telemetry=service.telemetry, tokens=service.tokens, hosts=hosts)
     app.state.service = service
-    app.openapi = lambda: of_systems(_described(app), service.champion.in_force)  # type: ignore[method-assign]
+
+    @lru_cache(maxsize=1)
+    def description(workers: Workers | None) -> tuple[dict[str, Any], bytes]:
+        """The OpenAPI document, with examples about the systems of these workers, and its JSON."""
+        document = of_systems(_described(app), workers)
+        return document, as_json(document)
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> Response:
+        return json_response(description(service.champion.in_force)[1])
+
+    app.openapi = lambda: description(service.champion.in_force)[0]  # type: ignore[method-assign]
     return app
 
 

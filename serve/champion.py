@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from serve.evaluators import Evaluators
 from serve.files import Identity, identity_of
 from serve.log import Log
 from serve.problems import BundleRefused, Problem
+from serve.workers import Workers
 
 log = Log()
 
@@ -24,22 +24,23 @@ class ChampionUnavailable(Problem):
 
 
 class Champion:
-    """A bundle on disk and the processes that answer from it, exchanged whole when the file changes.
+    """A bundle on disk and the workers that answer from it, exchanged whole when the file changes.
 
     The file is replaced atomically by its writer, so a new identity (inode, time, size) means a complete new file.
-    It is tried before it is put in service; one that does not stand the trial does not displace the one in force, and
-    `error` then says so. Whoever asks the processes of a bundle is answered by them.
+    A bundle is tried before it is put in service; one that fails its trial does not displace the one in force, and
+    `error` says so. A question to the workers of a bundle is answered by them, whatever is in force by then.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, max_workers: int) -> None:
         self.path = path
+        self._max_workers = max_workers
         self.error = ""
-        self.in_force: Evaluators | None = None
+        self.in_force: Workers | None = None
         self._identity: Identity | None = NEVER_READ
         self._lock = asyncio.Lock()
 
-    async def evaluators(self) -> Evaluators:
-        """Those of the bundle now in force. While a new file is tried, others are answered from the old one.
+    async def workers(self) -> Workers:
+        """Those of the bundle now in force. While a new file is tried, they are those of the old one.
 
         Raises
         ------
@@ -56,16 +57,16 @@ class Champion:
         return self.in_force
 
     def close(self) -> None:
-        """Let the processes end."""
+        """End the workers when they have answered."""
         if self.in_force is not None:
-            self.in_force.retire()
+            self.in_force.close()
 
     async def _reload(self, identity: Identity | None) -> None:
         if identity is None:
             self.error = "there is no champion: run `etalon demo`, or `etalon fit` on your own data"
         else:
             try:
-                found = await Evaluators.tried(await asyncio.to_thread(contents, self.path))
+                workers = await Workers.start(await asyncio.to_thread(contents, self.path), self._max_workers)
             except (OSError, BundleRefused) as problem:
                 # A file that cannot be opened is tried again at the next question: its rights may be mended by then.
                 identity = NEVER_READ if isinstance(problem, OSError) else identity
@@ -73,8 +74,8 @@ class Champion:
                 log.error("champion_refused", path=str(self.path), problem=str(problem))
             else:
                 self.close()
-                self.in_force, self.error = found, ""
-                log.info("champion_loaded", path=str(self.path), model_version=found.model_version)
+                self.in_force, self.error = workers, ""
+                log.info("champion_loaded", path=str(self.path), model_version=workers.model_version)
         self._identity = identity
 
 

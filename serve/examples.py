@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from serve.evaluators import Evaluators
+from serve.workers import Workers
 
 # The schemas of questions that only a system with a recorded history can answer.
 OF_HISTORIES = ("HeadroomQuestion", "ForecastMsuQuestion")
 
 
-def of_systems(described: dict[str, Any], evaluators: Evaluators | None) -> dict[str, Any]:
+def of_systems(described: dict[str, Any], workers: Workers | None) -> dict[str, Any]:
     """The OpenAPI description with examples about these systems; none where they could not be answered.
 
     As it is where nothing is in service yet.
     """
-    if evaluators is None:
+    if workers is None:
         return described
-    known = evaluators.systems
+    known = workers.systems
     schemas = dict(described["components"]["schemas"])
     for name, schema in schemas.items():
         fit = [system for system, recorded in sorted(known.items()) if recorded or name not in OF_HISTORIES]

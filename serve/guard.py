@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import time
@@ -11,6 +12,7 @@ from http.cookies import CookieError, SimpleCookie
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from serve import protocol
 from serve.log import Log
 from serve.problems import Problem
 from serve.responses import respond
@@ -168,27 +170,28 @@ def _decorated(headers: list[tuple[bytes, bytes]], request_id: str) -> list[tupl
 
 
 async def _whole_body(scope: Scope, receive: Receive) -> Receive:
-    """A receiver that replays the whole body. Raises a 413 problem where it is larger than the limit."""
+    """A receiver that replays the whole body. Raises a 413 problem if it is too large, a 408 problem if it is late."""
     limit = MAX_LARGE_BODY_BYTES if scope["path"] in LARGE_BODIES else MAX_BODY_BYTES
     # The connection is not kept: the rest of the body would have to be read first.
-    too_large = Problem(
-        413, "body-too-large", f"a request body may hold {limit} bytes at most here", {"Connection": "close"}
-    )
+    close = {"Connection": "close"}
+    too_large = Problem(413, "body-too-large", f"a request body may hold {limit} bytes at most here", close)
     declared = Headers(scope=scope).get("content-length", "0")
     if declared.isdigit() and int(declared[:20]) > limit:
         raise too_large
-    chunks: list[bytes] = []
-    size, more = 0, True
-    while more:
-        message = await receive()
-        if message["type"] != "http.request":
-            break
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > limit:
-            raise too_large
-        more = message.get("more_body", False)
-    whole: list[Message] = [{"type": "http.request", "body": b"".join(chunks), "more_body": False}]
+    body, more = bytearray(), True
+    try:
+        async with asyncio.timeout(protocol.REQUEST_SECONDS):
+            while more:
+                message = await receive()
+                if message["type"] != "http.request":
+                    break
+                body += message.get("body", b"")
+                if len(body) > limit:
+                    raise too_large
+                more = message.get("more_body", False)
+    except TimeoutError:
+        raise Problem(408, "request-timeout", f"send a request within {protocol.REQUEST_SECONDS:g} s", close) from None
+    whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
     async def replay() -> Message:
         return whole.pop() if whole else await receive()

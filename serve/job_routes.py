@@ -25,7 +25,7 @@ def jobs(service: Service) -> APIRouter:
     @router.post("/v1/simulate", status_code=202, response_model=SimulationJob, operation_id="simulate")
     async def simulate(question: SimulateQuestion, request: Request) -> Response:
         """Simulate the calibrated network of a system at a load. The answer is a job to be followed."""
-        part = await service.ask("simulation", _load(question))
+        part = await service.evaluate("simulation", _load(question))
         if part.status != 200:
             return json_response(part.body, part.status)
         return await submitted("simulate", question, request, part.body)
@@ -37,7 +37,7 @@ def jobs(service: Service) -> APIRouter:
             raise Problem(422, "invalid-request", "name either a network or a system", field="network")
         if question.system is None:
             return await submitted("replay", question, request)
-        found = await service.ask("network", _load(question))
+        found = await service.evaluate("network", _load(question))
         if found.status != 200:
             return json_response(found.body, found.status)
         return await submitted("replay", question, request, found.body)

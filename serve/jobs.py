@@ -20,6 +20,7 @@ log = Log()
 RUNNING_AT_ONCE = 1
 MOST_WAITING = 16
 MOST_KEPT = 64
+MAX_SECONDS = 300.0
 ENDED = ("done", "refused", "failed", "cancelled")
 # A line of the simulation's output holds its whole result.
 MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -101,7 +102,12 @@ class Jobs:
         try:
             async with turn:
                 job.state = "running"
-                await self._simulated(job)
+                async with asyncio.timeout(MAX_SECONDS):
+                    await self._simulated(job)
+        except TimeoutError:
+            detail = f"the simulation took more than {MAX_SECONDS:g} s: ask for fewer transactions or less precision"
+            job.problem = {"field": "", "message": detail}
+            job.end("refused")
         except asyncio.CancelledError:
             job.end("cancelled")
         except Exception:
@@ -131,7 +137,7 @@ class Jobs:
             await process.wait()
             if job.state not in ENDED:
                 log.error("job_failed", job=job.job, code=process.returncode, said=(await said).decode()[-2000:])
-                detail = "the simulation ended without a result: it took too long, too much memory, or failed"
+                detail = "the simulation ended without a result: it needed too much memory, or failed"
                 job.problem = {"field": "", "message": detail}
                 job.end("failed")
         finally:

@@ -99,7 +99,7 @@ def _add_evidence(routes: APIRouter, service: Service) -> None:
     @routes.get("/v1/systems/{system}/fitted", response_model=Fitted)
     async def residuals(system: str) -> Response:
         """Set the model beside every recorded interval: measured and predicted busy."""
-        reply = await service.ask("fitted", as_json({"system": system}))
+        reply = await service.evaluate("fitted", as_json({"system": system}))
         return json_response(reply.body, reply.status)
 
     @routes.get("/v1/quality")

@@ -12,7 +12,6 @@ from serve.answers import ForecastMsuAnswer
 from serve.batch import MOST_BYTES, BatchAnswer, BatchQuestion, joined
 from serve.champion import ChampionUnavailable
 from serve.encoding import as_json
-from serve.evaluators import Evaluated
 from serve.evidence import measured_points, recorded_msu, registered
 from serve.guard import take
 from serve.problems import Problem, document
@@ -21,6 +20,7 @@ from serve.responses import json_response
 from serve.schemas import Conditions, MeasuredPoints, Models, Readiness, Systems
 from serve.service import Service
 from serve.snapshot import SnapshotUnavailable
+from serve.workers import Evaluation
 
 
 def questions(service: Service) -> APIRouter:
@@ -44,7 +44,7 @@ def questions(service: Service) -> APIRouter:
         A client that goes is not answered any further.
         """
         take(service.tokens, request.state.grant, len(asked.questions) - 1)
-        evaluators = await service.champion.evaluators()
+        workers = await service.champion.workers()
         replies: list[tuple[int, bytes]] = []
         size = 0
         for one in asked.questions:
@@ -54,19 +54,19 @@ def questions(service: Service) -> APIRouter:
                 if size > MOST_BYTES:
                     message = f"the answers before have {MOST_BYTES} bytes; ask for the rest in another call"
                     raise Problem(413, "batch-too-large", message)
-                reply = await service.answer(one.question, evaluators)
+                reply = await service.answer(one.question, workers)
                 replies.append((reply.status, reply.body))
                 size += len(reply.body)
             except Problem as refused:
                 replies.append((refused.status, as_json(document(refused))))
-        return json_response(joined(evaluators.model_version, replies))
+        return json_response(joined(workers.model_version, replies))
 
     @router.post("/v1/forecast-msu", response_model=ForecastMsuAnswer, operation_id="forecast-msu")
     async def forecast_msu(question: ForecastMsuQuestion, _: Request) -> Response:
         """Forecast rolling four-hour MSU by LPAR and machine, from recorded MSU and the growth of the classes."""
         recorded = as_json(await asyncio.to_thread(recorded_msu, service.snapshot))
         asked = question.arguments().removesuffix(b"}") + b',"recorded":' + recorded + b"}"
-        return _replied(await service.ask("forecast-msu", asked))
+        return _replied(await service.evaluate("forecast-msu", asked))
 
     return router
 
@@ -79,7 +79,7 @@ def _answering(service: Service, body: type[SystemQuestion]) -> Callable[..., Aw
     return answered
 
 
-def _replied(reply: Evaluated) -> Response:
+def _replied(reply: Evaluation) -> Response:
     return json_response(reply.body, reply.status)
 
 
@@ -90,17 +90,17 @@ def catalogue(service: Service) -> APIRouter:
     @router.get("/v1/systems", response_model=Systems, operation_id="systems")
     async def systems() -> Response:
         """List the systems that can be asked about, and every reference system with what is known of it."""
-        return _replied(await service.ask("systems"))
+        return _replied(await service.evaluate("systems"))
 
     @router.get("/v1/systems/{system}/conditions", response_model=Conditions, operation_id="conditions")
     async def conditions(system: str) -> Response:
         """List the conditions that a system of studies can be asked about, with the levels that were measured."""
-        return _replied(await service.ask("conditions", as_json({"system": system})))
+        return _replied(await service.evaluate("conditions", as_json({"system": system})))
 
     @router.get("/v1/systems/{system}/points", operation_id="points")
     async def points(system: str) -> MeasuredPoints:
         """List the measured points of a system, from the published snapshot."""
-        if system not in (await service.champion.evaluators()).systems:
+        if system not in (await service.champion.workers()).systems:
             raise Problem(404, "unknown-system", "no such system; GET /v1/systems lists them", field="system")
         return await asyncio.to_thread(measured_points, service.snapshot, system)
 
@@ -108,7 +108,7 @@ def catalogue(service: Service) -> APIRouter:
     async def models() -> Response:
         """Describe the model in service (version, data it was fitted on, validation errors), and earlier versions."""
         versions = await asyncio.to_thread(registered, service.settings.versions)
-        return _replied(await service.ask("models", versions.model_dump_json().encode()))
+        return _replied(await service.evaluate("models", versions.model_dump_json().encode()))
 
     return router
 
@@ -125,7 +125,7 @@ def operations(service: Service) -> APIRouter:
     @router.get("/readyz", responses={503: {"model": Readiness}}, response_model=Readiness, operation_id="readyz")
     async def readyz() -> Response:
         """Say whether questions can be answered, and what is missing if not."""
-        asked = service.champion.evaluators(), service.snapshot.ready()
+        asked = service.champion.workers(), service.snapshot.ready()
         champion, snapshot = await asyncio.gather(*asked, return_exceptions=True)
         for found in (champion, snapshot):
             if isinstance(found, BaseException) and not isinstance(found, ChampionUnavailable | SnapshotUnavailable):

@@ -14,27 +14,30 @@ from typing import Any
 
 import orjson
 
-CPU_SECONDS = 1200
 MEMORY_BYTES = 4 * 1024**3
 EVERY_SECONDS = 0.2
 
 
 def main() -> None:
     """Run the simulation that standard input describes."""
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     asked = orjson.loads(sys.stdin.buffer.read())
     from model.capacity.questions import QuestionError
     from model.network import NetworkError
     from model.network.simulator import SimulationError
 
+    field = "network" if asked["kind"] == "replay" else "at"
     play = {"simulate": simulated, "replay": replayed}[asked["kind"]]
     try:
         _say({"result": play(asked)})
     except QuestionError as error:
         _say({"refused": {"field": error.field, "message": str(error)}})
     except (NetworkError, SimulationError, ValueError) as error:
-        _say({"refused": {"field": "network" if asked["kind"] == "replay" else "at", "message": str(error)}})
+        _say({"refused": {"field": field, "message": str(error)}})
+    except (RecursionError, OverflowError, MemoryError) as error:
+        what = {RecursionError: "is nested too deeply", MemoryError: "needs too much memory"}
+        message = f"{field}: this network {what.get(type(error), 'has a number that is too large')}"
+        _say({"refused": {"field": field, "message": message}})
 
 
 def simulated(asked: dict[str, Any]) -> dict[str, Any]:

@@ -34,9 +34,9 @@ def serve(
     """Answer questions over HTTP and show the planner's page. Tokens are asked of every caller where there are any."""
     import socket
 
-    from serve.loading import loaded
+    from serve.server import run
+    from serve.settings import settings as configured
 
-    configured, run = loaded()
     given: dict[str, Any] = {"home": Home.from_environment().root}
     given |= {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = configured(**given)

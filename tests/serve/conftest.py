@@ -1,6 +1,7 @@
 """A small state folder for the service: a bundle fitted on made-up points, and a snapshot that holds them."""
 
 import asyncio
+import contextlib
 import json
 from pathlib import Path
 
@@ -91,6 +92,19 @@ class Client:
     def ask(self, path: str, question: object, **more) -> httpx.Response:
         """POST a question."""
         return self("POST", path, json=question, **more)
+
+
+def processes(address: str) -> tuple[int, dict[int, int]]:
+    """The process that was started to listen at an address, and the parent of each that came of it."""
+    setting = f"ETALON_PORT={address.rsplit(':', 1)[1]}\0".encode()
+    parents = {}
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if setting in environment.read_bytes():
+                stat = (environment.parent / "stat").read_text()
+                parents[int(environment.parent.name)] = int(stat.rpartition(")")[2].split()[1])
+    service = next(process for process, parent in parents.items() if parent not in parents)
+    return service, {process: parent for process, parent in parents.items() if process != service}
 
 
 def examples(described: dict) -> list[tuple[str, dict]]:

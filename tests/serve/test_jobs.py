@@ -60,3 +60,49 @@ def test_a_job_is_its_owners_and_of_those_who_may_see_all(endless):
         await line.close()
 
     asyncio.run(play())
+
+
+NETWORK = """
+[[stations]]
+name = "cp"
+servers = {servers}
+[[classes]]
+name = "web"
+arrivals = {{ rate_per_s = 500 }}
+route = [{{ visit = "cp", service = {{ mean_us = {mean_us} }}, count = {count} }}]
+"""
+
+
+def outcome(network: str) -> jobs.Job:
+    """What becomes of a replay of two transactions."""
+    question = {"network": network, "seed": 1, "transactions": {"arrival": [0.0, 0.1], "cp_us": [900.0, 1100.0]}}
+
+    async def play() -> jobs.Job:
+        line = jobs.Jobs()
+        job = line.submit(jobs.Job("replay", question, None, b"{}"))
+        await job.task
+        return job
+
+    return asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    ("network", "why"),
+    [
+        ("a = " + "[" * 20_000, "nested too deeply"),
+        (NETWORK.format(servers="9" * 400, mean_us=1000, count=1), "number that is too large"),
+        (NETWORK.format(servers="9" * 5_000, mean_us=1000, count=1), "4300 digits"),
+        (NETWORK.format(servers=1, mean_us=1e300, count=1), "number that is too large"),
+        (NETWORK.format(servers=10**9, mean_us=1000, count=1), "too much memory"),
+    ],
+)
+def test_a_hostile_network_is_refused_with_the_reason(network, why):
+    job = outcome(network)
+    assert (job.state, job.problem["field"]) == ("refused", "network")
+    assert why in job.problem["message"]
+
+
+def test_a_simulation_that_takes_too_long_is_ended_and_refused(monkeypatch):
+    monkeypatch.setattr(jobs, "MAX_SECONDS", 5.0)
+    job = outcome(NETWORK.format(servers=1, mean_us=1, count=1e12))
+    assert job.state == "refused" and "took more than 5 s" in job.problem["message"]

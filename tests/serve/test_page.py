@@ -85,10 +85,18 @@ def barriers(page):
     return [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in rules]
 
 
-def test_the_page_of_the_api_keeps_nobody_out(seen):
+def test_the_page_of_the_api_asks_its_examples_and_reaches_no_other_host(seen):
+    asked, said = [], []
+    seen.page.on("request", lambda request: asked.append(request.url))
+    seen.page.on("console", lambda message: said.append(message.text))
     seen.page.goto(f"{seen.address}/api")
-    seen.page.get_by_text("/v1/predict").first.wait_for()
-    assert not barriers(seen.page)
+    seen.page.get_by_text("/v1/predict").first.click()
+    seen.page.get_by_role("button", name="Try it out").click()
+    with seen.page.expect_response("**/v1/predict") as answer:
+        seen.page.get_by_role("button", name="Execute").click()
+    assert answer.value.ok and answer.value.json()["outputs"]
+    assert all(url.startswith((seen.address, "data:")) for url in asked)
+    assert not said
 
 
 @pytest.mark.parametrize("view", VIEWS)

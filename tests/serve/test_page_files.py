@@ -15,5 +15,8 @@ def test_no_file_of_the_page_names_another_host():
 
 def test_what_is_vendored_says_its_licence():
     names = {path.name for path in (PAGE / "vendor").iterdir()}
-    assert {"uPlot.esm.js", "uPlot.css", "uPlot.LICENSE"} == names
-    assert "MIT" in (PAGE / "vendor" / "uPlot.LICENSE").read_text(encoding="utf-8")
+    licences = {"uPlot.LICENSE": "MIT", "swagger-ui.LICENSE": "Apache License"}
+    files = {"uPlot.esm.js", "uPlot.css", "swagger-ui-bundle.js", "swagger-ui.css"}
+    assert files | {*licences, "swagger-ui.NOTICE", "swagger-ui-bundle.js.LICENSE.txt"} == names
+    for name, licence in licences.items():
+        assert licence in (PAGE / "vendor" / name).read_text(encoding="utf-8")

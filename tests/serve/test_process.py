@@ -1,6 +1,5 @@
 """The service as a process."""
 
-import contextlib
 import json
 import os
 import signal
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from pipelines import asking
 from pipelines.home import Home
+from tests.serve.conftest import processes
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"mlflow", "sklearn", "pandas", "scipy", "numba", "dagster", "ingest", "pipelines"}
@@ -38,7 +38,8 @@ def test_the_process_that_is_asked_loads_no_scientific_stack(home):
 
 
 def test_the_processes_that_evaluate_load_no_more_than_arithmetic_takes():
-    code = f"import sys, serve.evaluating; print(sorted({HEAVY | {'fastapi', 'duckdb'}} & set(sys.modules)))"
+    heavy = HEAVY | {"fastapi", "duckdb"}
+    code = f"import sys, serve.answering, serve.trial, serve.workers; print(sorted({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
@@ -70,24 +71,11 @@ def test_a_service_that_is_stopped_answers_what_is_under_way(home):
         # Both are sent at once, so that the second is under way when the first is answered.
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + head % len(many) + many)
         received = connection.recv(65536)
-        os.kill(listener(address), signal.SIGTERM)
+        os.kill(processes(address)[0], signal.SIGTERM)
         while part := connection.recv(1 << 20):
             received += part
     body = received.partition(b"\r\n\r\n")[2].partition(b"\r\n\r\n")[2]
     assert len(json.loads(body)["answers"]) == 30
-
-
-def listener(address: str) -> int:
-    """The process that was started to listen there."""
-    setting = f"ETALON_PORT={address.rsplit(':', 1)[1]}\0".encode()
-    parents = {}
-    for environment in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if setting in environment.read_bytes():
-                stat = (environment.parent / "stat").read_text()
-                parents[int(environment.parent.name)] = int(stat.rpartition(")")[2].split()[1])
-    # Those it made have the same environment.
-    return next(process for process, parent in parents.items() if parent not in parents)
 
 
 def test_a_taken_port_is_one_clear_message_and_its_exit_code(home):

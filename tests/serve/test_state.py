@@ -209,6 +209,18 @@ def test_every_response_is_valid_json_even_where_an_interval_has_no_end(client):
     assert answer["extrapolated"] is True
 
 
+def test_the_description_is_made_once_for_a_champion(client, home, bundle):
+    client("GET", "/readyz")
+    before = client.app.openapi()
+    assert client("GET", "/openapi.json").json() == before
+    assert client.app.openapi() is before
+    bundles.write({**bundle, "systems": {"store": bundle["systems"]["shop"]}}, home / "models" / "champion.json")
+    client("GET", "/readyz")
+    assert {
+        example["system"] for _, example in examples(client("GET", "/openapi.json").json()) if "system" in example
+    } == {"store"}
+
+
 @pytest.mark.parametrize(("state", "least"), [("recorded_home", 10), ("home", 7)])
 def test_examples_of_the_description_are_answered_as_they_stand(state, least, request):
     client = Client(request.getfixturevalue(state))
