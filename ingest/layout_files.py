@@ -72,7 +72,7 @@ def read_layout(path: Path) -> tuple[str, Layout]:
             handled=tuple(_handled(entry, name, path, sections[0]) for entry in document.get("handled", ())),
         )
         _check(layout, role)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RegistryError(f"{path}: not a TOML file: {error}; correct what stands there") from error
     except OSError as error:
         raise RegistryError(f"{path}: cannot be read: {error.strerror}") from error

@@ -56,7 +56,7 @@ def _read(path: Path, modified_ns: int, within: tuple[Path, ...]) -> dict[str, S
     del modified_ns
     try:
         part = expanded(tomllib.loads(path.read_text(encoding="utf-8")), path.parent.parent, within)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"include: {path} is not a TOML file: {error}; correct what stands there") from error
     check_part(f"include: {path}", part)
     return {name: part.get(name, []) for name in ("fields", "bits", "none")}

@@ -2,10 +2,10 @@
 
 import json
 import re
-import tomllib
 from functools import cache
 from typing import Literal
 
+import tomli
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -73,8 +73,8 @@ def own(home: Home) -> dict[str, Metric]:
     if not path.exists():
         return {}
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+        entries = tomli.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError, OSError) as error:
         raise EtalonError(f"{path}: {error}; correct it: docs/metrics.md has an example", Exit.NO_INPUT) from error
     found = {}
     for name, entry in entries.items():

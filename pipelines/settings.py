@@ -6,8 +6,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated, Any
 
+import tomli
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ingest.containers.limits import DEFAULT, Limits
 from pipelines.exits import EtalonError, Exit
@@ -121,9 +122,7 @@ class Notify(Section):
 class Settings(BaseSettings):
     """All of it. `ETALON_LANDING__SETTLE_S=5` is `settle_s` of `[landing]`."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="ETALON_", env_nested_delimiter="__", extra="forbid", frozen=True, toml_file=None
-    )
+    model_config = SettingsConfigDict(env_prefix="ETALON_", env_nested_delimiter="__", extra="forbid", frozen=True)
 
     landing: Landing = Landing()
     archives: Archives = Archives()
@@ -169,9 +168,10 @@ def read(home: Home) -> Settings:
             dotenv_settings: PydanticBaseSettingsSource,
             file_secret_settings: PydanticBaseSettingsSource,
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return env_settings, TomlConfigSettingsSource(settings_cls, toml_file=path)
+            return env_settings, InitSettingsSource(settings_cls, content)
 
     try:
+        content = tomli.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         return FromFile()
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
@@ -179,5 +179,5 @@ def read(home: Home) -> Settings:
         variable = "ETALON_" + "__".join(str(part) for part in first["loc"]).upper()
         said = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
         raise EtalonError(f"{path}, or {variable}: {field}: {said}", Exit.NO_INPUT) from error
-    except (ValueError, OSError, RecursionError) as error:
+    except (ValueError, ArithmeticError, OSError, RecursionError) as error:
         raise EtalonError(f"{path}: {error}; correct it: docs/operations.md has an example", Exit.NO_INPUT) from error

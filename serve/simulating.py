@@ -34,7 +34,7 @@ def main() -> None:
         _say({"refused": {"field": error.field, "message": str(error)}})
     except (NetworkError, SimulationError, ValueError) as error:
         _say({"refused": {"field": field, "message": str(error)}})
-    except (RecursionError, OverflowError, MemoryError) as error:
+    except (RecursionError, ArithmeticError, MemoryError) as error:
         what = {RecursionError: "is nested too deeply", MemoryError: "needs too much memory"}
         message = f"{field}: this network {what.get(type(error), 'has a number that is too large')}"
         _say({"refused": {"field": field, "message": message}})

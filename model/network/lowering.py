@@ -63,6 +63,10 @@ class Op:
     held_around: Held = frozenset()
 
 
+MOST_STEPS = 10_000
+"""Steps that a class may take, all that it calls and repeats counted: more is a network that nobody can solve."""
+
+
 def lower(owner: str, route: Sequence[Step], procedures: dict[str, tuple[Step, ...]]) -> list[Op]:
     """Operations of one class's route, ending with ``end``."""
     return _Lowering(owner, procedures).run(route)
@@ -73,9 +77,20 @@ class _Lowering:
         self.owner = owner
         self.procedures = procedures
         self.ops: list[Op] = []
+        self.steps = 0
 
     def fail(self, step: int, text: str) -> RouteError:
         return RouteError(f"class {self.owner!r}, step {step + 1}: {text}")
+
+    def count(self, step: int) -> None:
+        """Count a step that is taken. Raises RouteError where there are too many."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise self.fail(
+                step,
+                f"with all that is called and repeated the route has more than {MOST_STEPS:,} steps; repeat fewer, or "
+                "write repeated work as one visit with a count",
+            )
 
     def run(self, route: Sequence[Step]) -> list[Op]:
         self.sequence(route, "end", 0, ())
@@ -109,6 +124,7 @@ class _Lowering:
     ) -> None:
         for position, item in enumerate(steps):
             step = position if top else outer
+            self.count(step)
             if item.label:
                 if item.label in labels or item.label == "end":
                     raise self.fail(step, f"label {item.label!r} is already taken")
@@ -118,6 +134,7 @@ class _Lowering:
                     self.visit(item, step)
                 case CfRequest():
                     for _ in range(item.count):
+                        self.count(step)
                         self.cf_request(item, step)
                 case Acquire():
                     self.ops.append(Op(kind="acquire", name=item.resource, units=item.units, step=step))
@@ -138,6 +155,7 @@ class _Lowering:
                     if item.procedure in calls:
                         raise self.fail(step, f"procedure {item.procedure!r} calls itself")
                     for _ in range(item.times):
+                        self.count(step)
                         self.call(item, step, calls)
 
     def call(self, item: Call, step: int, calls: tuple[str, ...]) -> None:
@@ -170,6 +188,7 @@ class _Lowering:
             return
         whole = math.floor(item.count)
         for index in range(math.ceil(item.count)):
+            self.count(step)
             if index == whole:
                 skip = len(self.ops) + 2 * len(item.holding) + 2
                 self.ops.append(Op(kind="go", targets=((skip, 1 - (item.count - whole)),), step=step))
@@ -224,7 +243,7 @@ class _Lowering:
             self.sequence(branch, "join", step, (*calls, ""))
         if any(op.kind == "switch" for op in self.ops[skip:]):
             raise self.fail(step, "a branch of a fork cannot become another class")
-        self.ops[starts[0] :] = [replace(op, in_branch=True) for op in self.ops[starts[0] :]]
+        self.ops[starts[0] :] = [op if op.in_branch else replace(op, in_branch=True) for op in self.ops[starts[0] :]]
         self.ops[at] = replace(self.ops[at], targets=tuple((s, 1.0) for s in starts))
         self.ops[skip] = replace(self.ops[skip], targets=((len(self.ops), 1.0),))
 

@@ -7,10 +7,11 @@ A time may be given in seconds, milliseconds or microseconds by its key's ending
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from typing import Any
+
+import tomli
 
 from model.network.description import Network
 from model.network.distributions import Distribution
@@ -37,16 +38,21 @@ from model.network.elements import (
 from model.network.errors import NetworkError
 
 Table = dict[str, Any]
+LARGEST = 1e12
+"""No number in a network is larger."""
+MOST = 10_000_000
+"""Servers, users, units of a resource or repetitions that a network has at most."""
 _UNITS = {"_s": 1.0, "_ms": 1e-3, "_us": 1e-6}
 
 
 def parse(text: str) -> Network:
     """A network from TOML; raises :class:`NetworkError` naming the table and key that is wrong."""
     try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        raw = tomli.loads(text)
+    except (ValueError, RecursionError) as error:
         raise NetworkError(f"not TOML: {error}") from error
     try:
+        _magnitudes(raw, "network")
         _only(raw, "network", "name source stations classes resources cecs procedures")
         return Network(
             name=raw.get("name", "network"),
@@ -59,8 +65,10 @@ def parse(text: str) -> Network:
         )
     except NetworkError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise NetworkError(f"network {raw.get('name', '')!r}: {error}") from error
+    except RecursionError:
+        raise NetworkError("the network is nested too deeply: write nested branches as procedures") from None
+    except (ValueError, ArithmeticError, TypeError, KeyError, AttributeError) as error:
+        raise NetworkError(f"network {str(raw.get('name', ''))[:80]!r}: {error}") from error
 
 
 def render(network: Network) -> str:
@@ -84,6 +92,19 @@ def render(network: Network) -> str:
         out.extend(f"  {_value(step)}," for step in _steps(cls.route))
         out.append("]")
     return "\n".join(out) + "\n"
+
+
+def _magnitudes(value: Any, key: str) -> None:
+    """Refuse numbers that nothing in a network is: they would overflow where they are multiplied."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            _magnitudes(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            _magnitudes(inner, key)
+    elif isinstance(value, int | float) and not abs(value) <= LARGEST:
+        said = f"{value:g}" if isinstance(value, float) else f"a number of {value.bit_length():,} bits"
+        raise NetworkError(f"{key} is {said}; no number in a network is beyond {LARGEST:g}")
 
 
 def _only(table: Table, what: str, known: str) -> None:
@@ -121,6 +142,8 @@ def _typed(cls: type, table: Table, what: str) -> None:
         kinds, wanted = _KINDS.get(str(f.type), ((), ""))
         if kinds and (not isinstance(value, kinds) or isinstance(value, bool)):
             raise NetworkError(f"{what}: {f.name} must be {wanted}, got {value!r}")
+        if int in kinds and float not in kinds and value > MOST:
+            raise NetworkError(f"{what}: {f.name} must be at most {MOST:,}, got {value:,}")
 
 
 def _number(table: Table, key: str, default: float, what: str) -> float:
@@ -134,6 +157,8 @@ def _whole(table: Table, key: str, default: int, what: str) -> int:
     value = table.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int):
         raise NetworkError(f"{what}: {key} must be a whole number, got {value!r}")
+    if value > MOST:
+        raise NetworkError(f"{what}: {key} must be at most {MOST:,}, got {value:,}")
     return value
 
 

@@ -240,7 +240,7 @@ def _refusals() -> Iterator[None]:
 
     try:
         yield
-    except (NetworkError, SimulationError, ValueError) as error:
+    except (NetworkError, SimulationError, ValueError, ArithmeticError) as error:
         if getattr(error, "exit_code", None) is not None:
             raise
         raise EtalonError(str(error), Exit.QUESTION) from error

@@ -31,6 +31,7 @@ from tests.ingest.tables import random_tables
 from tests.ingest.terse_writer import terse
 from tests.ingest.test_data_set_records import made as made_data_sets
 from tests.ingest.transmit_writer import transmit
+from tests.model.lab.twin import made as made_twin
 
 _NOW = dt.datetime(2026, 3, 4, 13, 14, 15)
 _LISTING = b"""1Applid REGION1   Sysid REG1  Jobname CICSJOB1  02/17/2005  Time 15:45:21  CICS 6.4.0  PAGE    5
@@ -197,6 +198,41 @@ def companions() -> list[bytes]:
     groups = b"system_id,smf_sid,kind,pattern,workload,address_space_group\ncics,SYSA,report_class,R%,cics,aor\n"
     dictionary = write_dictionary_file([(Key("*", "*", "0700"), Dictionary.of(full_dictionary()[:3]))])
     return [b"\0" + runs + b"2020-01-01T00:05:00Z\n", b"\1" + groups, b"\2" + dictionary.encode(), b"\3{}"]
+
+
+def toml_files() -> list[bytes]:
+    """A file in TOML of every kind that users write, each behind a byte that says which."""
+    fork = """name = "forks"
+stations = [{ name = "s", servers = 2 }]
+[procedures]
+work = [{ visit = "s", service = 0.15 }, { call = "rest", times = 3 }]
+rest = [{ visit = "s", service = { mean_ms = 1.0 } }]
+[[classes]]
+name = "c"
+arrivals = { rate_per_s = 10.0 }
+route = [{ fork = [[{ call = "work" }], [{ call = "rest" }]] }]
+"""
+    layout = layouts().layout_for(30, 2).path.read_text(encoding="utf-8")
+    metric = """[mips]
+title = "MIPS used"
+unit = "MIPS"
+grain = "lpar_cpu"
+numerator = "cpu_s * 100"
+denominator = "interval_s"
+"""
+    nights = """fit_days = 91
+[landing]
+settle_s = 5
+[landing.systems]
+PRDA = ["PRDA.*"]
+[archives]
+members = 10
+ratio = 1.5
+[retain]
+"raw.smf30" = 35
+"""
+    texts = [made_twin.NETWORK, made_twin.TWIN, layout[:8000], metric, nights]
+    return [bytes([place]) + text.encode() for place, text in enumerate(texts)] + [b"\0" + fork.encode()]
 
 
 def files() -> Sequence[bytes]:

@@ -28,7 +28,10 @@ _STRUCTURAL = re.compile(r"offset|length|count|number|size|entries|displacement|
 """What fields are called that say how a record is laid out."""
 
 _DEEP = 2_000
-_NUMBERS = ("1e999", "-1e999", "nan", "9" * 400, "-0", "1" + "0" * 40, "0x10", "1_0", "\xd9\xa3", "-", "1.5.2", "1,016")
+_NUMBERS = (
+    "1e999", "-1e999", "nan", "9" * 400, "-0", "1" + "0" * 40, "0x" + "F" * 40, "0x10", "1_0", "\xd9\xa3", "-", "1.5.2",
+    "1,016",
+)  # fmt: skip
 _PIECES = ("\0", '"', "'", "\\", "<", ">", "&", "]]>", "\xed\xa0\x80", "\f")
 
 
@@ -304,6 +307,8 @@ _LINES = _tokens(r"[ ]+|[\n\r\f]+|[\d.,:]+|[^ \n\r\f\d]+")
 _CELLS = _tokens(r"[,;\t|]|[\n\r]+|\"|[\d.]+|[^,;\t|\n\r\"\d]+")
 _ELEMENTS = _tokens(r"<[^>]*>|[\d.]+|[^<\d]+", [("<part>", "</part>"), ("<row>", "</row>"), ("<![CDATA[", "]]>")])
 _VALUES = _tokens(r'[\[\]{},:]|"(?:\\.|[^"])*"|[\d.]+|[^\[\]{},:"\d]+', [("[", "]"), ('{"a":', "}")])
+_NESTED = [("[", "]"), ("{a = ", "}"), ("a.", ""), ("[{fork = [", "]}]")]
+_ENTRIES = _tokens(r'[\[\]{}=,.]|\n+|"(?:\\.|[^"\n])*"|[\d.]+|[^\[\]{}=,."\n\d]+', _NESTED)
 _DESCRIPTORS = _numbers(_descriptors)
 
 CHANGES: dict[str, Sequence[Callable[[random.Random, bytes], bytes]]] = {
@@ -322,6 +327,7 @@ CHANGES: dict[str, Sequence[Callable[[random.Random, bytes], bytes]]] = {
     "statistics": [_LINES] * 3 + [_bytes_moved],
     "tables": [_CELLS, _CELLS, _VALUES, _bytes_moved],
     "companions": [_CELLS, _CELLS, _VALUES, _bytes_moved],
+    "toml": [_ENTRIES] * 4 + [_bytes_moved],
     "files": [_DESCRIPTORS, _ELEMENTS, _LINES, _CELLS, _bytes_moved],
 }
 """How the inputs of each target are changed; what is named more than once is done more often."""

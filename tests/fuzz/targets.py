@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ingest.containers import opening
 from ingest.containers.limits import Limits
@@ -13,9 +14,17 @@ from ingest.formats.identify import Identity, Kind
 from ingest.formats.smf.decode import decode_batches
 from ingest.framing import IMS_CLOCK, SMF_DATE, FramingError
 from ingest.identity import read_identities
+from ingest.layout_files import RegistryError, read_layout
+from model.lab.errors import LabError
+from model.lab.twin import Twin
+from model.network import Network, NetworkError
+from pipelines import metrics, settings
+from pipelines.exits import EtalonError
+from pipelines.home import Home
 from tests.fuzz import seeds
 from tests.fuzz.checks import layouts, read_whole, scratch
 from tests.ingest.rmf.test_two_readings import assert_same
+from tests.model.lab.twin import made
 
 COMPANIONS = ("a.runs.csv", "a.groups.csv", "a.dictionary.csv", "a.lab.json")
 EXPANDED_BYTES = 1 << 20
@@ -165,6 +174,33 @@ def companion(data: bytes) -> None:
         read_whole(COMPANIONS[data[0] % len(COMPANIONS)], data[1:])
 
 
+def toml(data: bytes) -> None:
+    """Any text as each file in TOML that a user writes; the first byte says which: it is read, or refused by name."""
+    if data:
+        name, read, refused = TOML[data[0] % len(TOML)]
+        home = Home(scratch() / "state")
+        home.root.mkdir(exist_ok=True)
+        (home.root / "shop.network.toml").write_text(made.NETWORK)
+        path = home.root / name
+        path.write_bytes(data[1:])
+        try:
+            read(home, path)
+        except refused as error:
+            assert str(error)
+        finally:
+            path.unlink()
+
+
+TOML: list[tuple[str, Callable[[Home, Path], object], type[Exception]]] = [
+    ("network.toml", lambda _, path: Network.load(path), NetworkError),
+    ("twin.toml", lambda _, path: Twin.load(path), LabError),
+    ("smf_30.toml", lambda _, path: read_layout(path), RegistryError),
+    ("metrics.toml", lambda home, _: metrics.own(home), EtalonError),
+    (settings.FILE, lambda home, _: settings.read(home), EtalonError),
+]
+"""What such a file is called, what reads it, and the error of one that cannot be used."""
+
+
 def anything(data: bytes) -> None:
     """Any bytes as a file: some reader takes it, and all of it."""
     if data:
@@ -187,5 +223,6 @@ TARGETS = {
     "statistics": Target(seeds.statistics_listings, printed),
     "tables": Target(seeds.tables, printed),
     "companions": Target(seeds.companions, companion),
+    "toml": Target(seeds.toml_files, toml),
     "files": Target(seeds.files, anything),
 }

@@ -1,7 +1,6 @@
 """What a twin's TOML file says: a network, how its load varies through days, what is recorded, and what is asked."""
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomli
 
 from model.capacity.questions import QuestionError, cap_asked, threads_asked
 from model.lab.errors import LabError
@@ -102,17 +102,19 @@ class Twin:
     def load(cls, path: Path | str) -> "Twin":
         """Read a twin and the network file that it names.
 
-        Raises LabError naming the file and the key, NetworkError when the network cannot be read.
+        Raises LabError naming the file and the key.
         """
         path = Path(path)
         try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            content = tomli.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as error:
             raise LabError(f"{path}: no TOML: {error}") from error
         try:
             network = Network.load(path.parent / str(_need(content, "network")))
             return cls.of(content, network)
-        except (LabError, TypeError, ValueError) as error:
+        except OSError as error:
+            raise LabError(f"{path}: network: {error.filename} cannot be read: {error.strerror}") from error
+        except (TypeError, ValueError, ArithmeticError, AttributeError, KeyError) as error:
             raise LabError(f"{path}: {error}") from error
 
     @classmethod
