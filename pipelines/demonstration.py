@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines import answer_text, asking, steps, text
 from pipelines.exits import EtalonError, Exit
-from pipelines.home import Home
+from pipelines.home import PROJECT, ROOT, Home
 from pipelines.progress import Reporter
 
 SYSTEMS = ("cics52-18cp", "cics53-18cp", "ims14-ff-haldb-z13", "ims14-ff-haldb-z14", "subsystems")
@@ -58,6 +58,7 @@ def summary(home: Home, reports: list[Any], quality: Any, fitted: Any, answer: M
     """One screen: what was read, whether it can be believed, how well the model predicts, the answer, what next."""
     totals = {name: sum(getattr(report, name) for report in reports) for name in ("records", "decoded", "quarantined")}
     skipped = sum(count for report in reports for count in report.skipped.values())
+    checkout = PROJECT == ROOT
     return "\n".join(
         [
             "",
@@ -72,12 +73,12 @@ def summary(home: Home, reports: list[Any], quality: Any, fitted: Any, answer: M
             "",
             answer_text.answer(answer),
             "",
-            "Next:" if os.environ.get("VIRTUAL_ENV") else "Next (after `source .venv/bin/activate`):",
+            "Next (after `source .venv/bin/activate`):" if checkout and not os.environ.get("VIRTUAL_ENV") else "Next:",
             '  etalon sql "select system_id, etr_tps, cpu_us_per_tran from marts.fct_point '
             'where itr_tps > 0 order by 1, 2"',
             "  etalon size cics53-18cp --at etr_tps=200000 --max-busy-pct 90",
             "  etalon serve      the planner's page",
-            "  dagster dev       the pipelines",
+            *(["  dagster dev       the pipelines"] if checkout else []),
         ]
     )
 

@@ -9,7 +9,10 @@ from pathlib import Path
 from pipelines.exits import EtalonError
 
 ROOT = Path(__file__).resolve().parent.parent
-DBT_PROJECT = ROOT / "dbt"
+_INSTALLED = Path(__file__).resolve().with_name("project")
+PROJECT = _INSTALLED if _INSTALLED.is_dir() else ROOT
+"""Where the dbt project and Dagster's instance are: the checkout, or a folder of the installed package."""
+DBT_PROJECT = PROJECT / "dbt"
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ class Home:
             "ETALON_HOME": str(self.root),
             "ETALON_WAREHOUSE": str(self.warehouse),
             "ETALON_DAGSTER": str(self.dagster),
-            "DAGSTER_HOME": str(ROOT),
+            "DAGSTER_HOME": str(PROJECT),
             "MPLCONFIGDIR": str(self.cache / "matplotlib"),
             "MLFLOW_DISABLE_TELEMETRY": "true",
             "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
