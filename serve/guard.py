@@ -87,7 +87,7 @@ class Boundary:
             await respond(broken)(inner, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
-            route = getattr(inner.get("route"), "path", "unmatched")
+            route = getattr(inner.get("route"), "path_format", "unmatched")
             self._telemetry.observe(scope["method"], route, status, seconds)
             grant = inner.get("state", {}).get("grant")
             log.info(

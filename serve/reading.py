@@ -34,19 +34,19 @@ def _add_histories(routes: APIRouter, snapshot: Snapshot) -> None:
         """List machines and systems with a history: last day, peak, rolling four hours, the same day a week before."""
         return history.overview(snapshot)
 
-    @routes.get("/v1/systems/{system}/history")
+    @routes.get("/v1/systems/{system:path}/history")
     def series(system: str, first: From = None, to: To = None, every: Every | None = None) -> History:
         """Follow engines in use by class group, capacity and MSU of a system over local time."""
         begin, end = _span(snapshot, system, first, to)
         return history.history(snapshot, system, begin, end, _step(every, begin, end))
 
-    @routes.get("/v1/systems/{system}/classes")
+    @routes.get("/v1/systems/{system:path}/classes")
     def classes(system: str) -> Classes:
         """List the service classes of the last seven days, with the change from the seven before."""
         _span(snapshot, system, None, None)
         return Classes(system=system, classes=history.classes(snapshot, system))
 
-    @routes.get("/v1/systems/{system}/classes/{class_name}")
+    @routes.get("/v1/systems/{system:path}/classes/{class_name}")
     def class_series(
         system: str, class_name: str, first: From = None, to: To = None, every: Every | None = None
     ) -> ClassHistory:
@@ -58,7 +58,7 @@ def _add_histories(routes: APIRouter, snapshot: Snapshot) -> None:
             raise Problem(404, "unknown-class", f"no service class {class_name!r} in {system} then", field="class_name")
         return found
 
-    @routes.get("/v1/systems/{system}/periods")
+    @routes.get("/v1/systems/{system:path}/periods")
     def two_periods(
         system: str,
         a_from: dt.date,
@@ -85,7 +85,7 @@ def _add_evidence(routes: APIRouter, service: Service) -> None:
     """What histories and model rest on: records, residuals, the last check, files."""
     snapshot = service.snapshot
 
-    @routes.get("/v1/systems/{system}/records")
+    @routes.get("/v1/systems/{system:path}/records")
     def records(system: str, at: dt.datetime) -> Records:
         """Name the records behind an interval: file, record type, ordinal."""
         _span(snapshot, system, None, None)
@@ -96,7 +96,7 @@ def _add_evidence(routes: APIRouter, service: Service) -> None:
             records=data_state.records(snapshot, system, start),
         )
 
-    @routes.get("/v1/systems/{system}/fitted", response_model=Fitted)
+    @routes.get("/v1/systems/{system:path}/fitted", response_model=Fitted)
     async def residuals(system: str) -> Response:
         """Set the model beside every recorded interval: measured and predicted busy."""
         reply = await service.evaluate("fitted", as_json({"system": system}))

@@ -54,7 +54,7 @@ def _http(request: Request, error: Exception) -> Response:
         return respond(Problem(404, "not-found", f"there is nothing at {path}; /openapi.json lists what there is"))
     if http.status_code == 405:
         # The router names the methods of the first route at the address alone.
-        template = getattr(request.scope.get("route"), "path", "")
+        template = getattr(request.scope.get("route"), "path_format", "")
         described = request.app.openapi()["paths"].get(template, {})
         allowed = [method.upper() for method in described] or headers.get("Allow", "").split(", ")
         # Whatever is answered to GET is answered to HEAD, see `guard.Boundary`.

@@ -92,12 +92,12 @@ def catalogue(service: Service) -> APIRouter:
         """List the systems that can be asked about, and every reference system with what is known of it."""
         return _replied(await service.evaluate("systems"))
 
-    @router.get("/v1/systems/{system}/conditions", response_model=Conditions, operation_id="conditions")
+    @router.get("/v1/systems/{system:path}/conditions", response_model=Conditions, operation_id="conditions")
     async def conditions(system: str) -> Response:
         """List the conditions that a system of studies can be asked about, with the levels that were measured."""
         return _replied(await service.evaluate("conditions", as_json({"system": system})))
 
-    @router.get("/v1/systems/{system}/points", operation_id="points")
+    @router.get("/v1/systems/{system:path}/points", operation_id="points")
     async def points(system: str) -> MeasuredPoints:
         """List the measured points of a system, from the published snapshot."""
         if system not in (await service.champion.workers()).systems:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -17,7 +18,7 @@ from serve.catalogue import describe
 from serve.questions import PredictQuestion
 from serve.settings import Settings
 from tests.model.capacity.test_questions import HISTORY
-from tests.serve.conftest import Client, rows, version
+from tests.serve.conftest import Client, publish, rows, version
 
 PROBLEM = "application/problem+json"
 RECORDED = {
@@ -403,3 +404,13 @@ def test_openapi_describes_every_question(client):
     paths = client("GET", "/openapi.json").json()["paths"]
     assert {"/v1/max-rate", "/v1/sweep", "/v1/compare", "/v1/explain"} <= set(paths)
     assert {"/v1/predict", "/v1/size", "/v1/systems", "/v1/models", "/healthz", "/readyz", "/metrics"} <= set(paths)
+
+
+@pytest.mark.parametrize("system", ["PLEX/SY#A", "$@_/1$"])
+def test_an_lpar_of_a_system_is_asked_by_its_whole_name_in_addresses(home, bundle, system):
+    bundles.write({**bundle, "systems": {system: bundle["systems"]["shop"]}}, home / "models" / "champion.json")
+    publish(home, rows(system))
+    found = Client(home)("GET", f"/v1/systems/{quote(system, safe='')}/points")
+    assert found.status_code == 200 and len(found.json()["points"]) == len(rows())
+    routes = [line for line in Client(home)("GET", "/openapi.json").json()["paths"] if line.endswith("/points")]
+    assert routes == ["/v1/systems/{system}/points"]

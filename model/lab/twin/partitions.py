@@ -76,7 +76,7 @@ def _cp_of(ziip: Station, cps: list[Station]) -> str:
 def _sid(name: str, taken: list[str]) -> str:
     """Four upper-case characters of a name, other than those taken."""
     words = [word for word in name.replace("-", " ").replace("_", " ").split() if word.lower() not in (CP, "cps")]
-    letters = "".join(c for c in "".join(words or name.split()).upper() if c.isalnum() and c.isascii())
+    letters = "".join(c for c in "".join(words or name.split()).upper() if (c.isalnum() and c.isascii()) or c in "#$@")
     sid = (letters + "0000")[:4]
     for number in range(1, 100):
         if sid not in taken:
