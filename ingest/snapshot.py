@@ -62,7 +62,10 @@ def connected(snapshot: str | Path, config: dict[str, Any] | None = None) -> duc
     path = published(snapshot)
     try:
         return duckdb.connect(str(path), read_only=True, config=config or READER)
-    except (duckdb.IOException, duckdb.SerializationException) as error:
+    except duckdb.Error as error:
+        # What DuckDB says of a damaged block has no class of its own.
+        if type(error) not in (duckdb.Error, duckdb.IOException, duckdb.SerializationException):
+            raise
         why = str(error).splitlines()[0]
         raise SnapshotDamaged(f"{path}: cannot be read ({why}); run `etalon publish`, which makes it anew") from None
 

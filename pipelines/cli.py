@@ -13,7 +13,7 @@ import click
 import typer
 
 from ingest.allocation import take_jemalloc
-from pipelines.exits import MEANINGS, EtalonError, Exit, code_of, no_room
+from pipelines.exits import MEANINGS, EtalonError, Exit, code_of
 from pipelines.home import Home
 
 EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning in MEANINGS.items()) + "."
@@ -197,9 +197,9 @@ def explain(error: Exception) -> tuple[str, Exit]:
         if name in own:
             return str(error), own[name]
     home, code = Home.from_environment(), code_of(error)
-    full = no_room(error, home.root) if home.root.exists() else None
-    if full is not None:
-        return full, Exit.FAILED
+    fault = home.fault(error) if home.root.exists() else None
+    if fault is not None:
+        return fault, Exit.FAILED
     if code is not None:
         return str(error), code
     if isinstance(error, OSError) and error.filename and Path(str(error.filename)).is_relative_to(home.root):

@@ -171,8 +171,9 @@ def _warehouse(home: Home) -> Iterator[Finding]:
                 "warehouse", "note", f"in use by another process ({str(error).splitlines()[0]})", "wait for it"
             )
             return
-        remedy = "restore a copy, or move it away and ingest again"
-        yield Finding("warehouse", "bad", str(error).splitlines()[0], remedy)
+        seen, _, remedy = (home.fault(error) or "").rpartition("; ")
+        said = seen or f"{home.warehouse}: {str(error).splitlines()[0]}"
+        yield Finding("warehouse", "bad", said, remedy or "restore a copy, or move it away and ingest again")
         return
     size = home.warehouse.stat().st_size / 1024**2
     yield Finding("warehouse", "good", f"{counted(row[0] if row else 0, 'file')} loaded, {size:.0f} MiB, not locked")

@@ -1,12 +1,14 @@
 """Where Etalon keeps its state: every path under ETALON_HOME, named once."""
 
 import os
+import re
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.exits import EtalonError
+from pipelines.exits import EtalonError, no_room
 
 ROOT = Path(__file__).resolve().parent.parent
 _INSTALLED = Path(__file__).resolve().with_name("project")
@@ -154,8 +156,17 @@ class Home:
         """Make the state folder, for its owner alone, unless it is there."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders that are made in the state folder."""
+        return (
+            *(file.parent for file in (self.warehouse, self.window, self.snapshot, self.champion)),
+            *(self.landing, self.layouts, self.lab, self.quality, self.reports, self.nights, self.mlflow),
+            *(self.dagster, self.dbt, self.cache),
+        )
+
     def require_writable(self) -> None:
-        """Raise EtalonError, naming ETALON_HOME and what to do, unless files can be made in the state folder.
+        """Raise EtalonError, naming path and remedy, unless files can be made in the state folder and its folders.
 
         What this process makes from then on has no more rights than the state folder, whichever library makes it.
         """
@@ -167,6 +178,31 @@ class Home:
                 pass
         except OSError as error:
             raise EtalonError(self.refusal(OSError(error.errno, error.strerror))) from error
+        for folder in self.folders:
+            if folder.exists() and not folder.is_dir():
+                raise EtalonError(f"{folder}: is a file, and must be a folder; move it away, and run this again")
+
+    def fault(self, error: BaseException) -> str | None:
+        """What to say of an error of the disk or of a database in the state folder; None for any other error."""
+        return no_room(error, self.root) or self._damaged(error)
+
+    def _damaged(self, error: BaseException) -> str | None:
+        """Which database has a damaged block that an error speaks of, and what to do. The block says whose it is."""
+        told = re.search(r"does not match stored checksum (\d+) in block at location (\d+)", str(error))
+        if told is None:
+            return None
+        stored, place = map(int, told.groups())
+        again = "restore a copy (`etalon restore`), or move it away and load the files again (`etalon ingest`)"
+        for path, remedy in (
+            (self.snapshot, "run `etalon publish`, which makes it anew"),
+            (self.window, "move it away; the next `etalon build` makes it anew"),
+            (self.warehouse, again),
+        ):
+            with suppress(OSError), path.open("rb") as file:
+                file.seek(place)
+                if int.from_bytes(file.read(8), "little") == stored:
+                    return f"{path}: the database is damaged, the block at byte {place:,} was changed; {remedy}"
+        return None
 
     def refusal(self, error: OSError) -> str:
         """What to say when the state folder, or a path in it, cannot be used."""

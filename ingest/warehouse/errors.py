@@ -21,6 +21,11 @@ class WarehouseMissing(WarehouseError):
     exit_code = ExitCode.NOT_READY
 
 
+def is_damage(error: BaseException) -> bool:
+    """Whether an error of DuckDB says that a block of the database is damaged: of whatever file, none can be loaded."""
+    return "does not match stored checksum" in str(error)
+
+
 class FileUnknown(WarehouseError):
     """A name stands for no file of the ledger, or for several."""
 

@@ -34,6 +34,7 @@ from ingest.files.outcome import (
 from ingest.formats.identify import HEAD_BYTES, Identity, Kind, identify
 from ingest.registry import Registry
 from ingest.warehouse import ledger, overlaps
+from ingest.warehouse.errors import is_damage
 from ingest.warehouse.removal import take_out
 from ingest.warehouse.tables import Tables, layouts_version, of_file
 from ingest.warehouse.writer import open_writer
@@ -270,7 +271,7 @@ class _Loader:
                 if undone and isinstance(error, Exception):
                     self._load_apart(undone)
                     return self._load(path, name, identity, apart=True)
-                if isinstance(error, (StillChanging, OSError)) or not isinstance(error, Exception):
+                if isinstance(error, (StillChanging, OSError)) or not isinstance(error, Exception) or is_damage(error):
                     raise
                 report.sha256 = content.digest.sha256
                 if Fingerprint.of(path) != before:

@@ -62,8 +62,8 @@ def opening(path: Path) -> Iterator[None]:
     """Name the database that DuckDB cannot open: WarehouseLocked while another process writes it, or WarehouseError."""
     try:
         yield
-    except duckdb.IOException as error:
-        if "lock" in str(error).lower():
+    except duckdb.Error as error:
+        if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
             raise WarehouseLocked(
                 f"{path}: another process is writing to the warehouse; wait until it is done and try again ({error})"
             ) from None

@@ -123,10 +123,13 @@ def no_input(name: PurePath, rules: Landing) -> bool:
 
 
 def local(home: Home, rules: Landing) -> Path:
-    """The landing folder. EtalonError where it is no folder of this machine."""
+    """The landing folder. EtalonError where it, or the archive, is no folder of this machine."""
     if isinstance(rules.folder, str):
         said = f"landing.folder {rules.folder}: only `etalon nightly` fetches files"
         raise EtalonError(without_password(said), Exit.NO_INPUT)
+    for said, folder in (("folder", rules.folder), ("archive", rules.archive)):
+        if isinstance(folder, Path) and folder.exists() and not folder.is_dir():
+            raise EtalonError(f"landing.{said} {folder}: is a file; name a folder in etalon.toml", Exit.NO_INPUT)
     return rules.folder or home.landing
 
 

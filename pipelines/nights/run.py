@@ -15,7 +15,7 @@ from typing import Any
 from model import documents
 from pipelines import settings as configured
 from pipelines import steps
-from pipelines.exits import EtalonError, Exit, code_of, no_room
+from pipelines.exits import EtalonError, Exit, code_of
 from pipelines.home import Home
 from pipelines.locks import alone
 from pipelines.nights import accounts, acknowledged, coverage, headroom, landing, notify, page, retention
@@ -119,7 +119,7 @@ def run(home: Home, day: dt.date | None = None, reporter: Reporter | None = None
             _work(home, rules, night, reporter or Reporter(), codes)
         except Exception as error:
             said = f"{type(error).__name__}: {error}" if code_of(error) is None else str(error)
-            night.errors.append(no_room(error, home.root) or said)
+            night.errors.append(home.fault(error) or said)
             codes.append(code_of(error) or Exit.FAILED)
         night.code = int(next((code for code in _WORST if code in codes), Exit.FAILED if night.errors else Exit.OK))
         night.acknowledged = acknowledged.shown(home, night.__dict__)

@@ -13,11 +13,12 @@ from typer.testing import CliRunner
 
 from ingest.warehouse import open_writer, publish
 from model.capacity import bundle
-from pipelines import pages
+from pipelines import pages, settings
 from pipelines.cli import app
 from pipelines.commands.running import lacking
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
+from pipelines.nights.landing import local
 from tests.pipelines.conftest import ROOT, run_etalon
 
 #: A folder in which nobody can make a file, not even root.
@@ -143,3 +144,57 @@ def test_a_state_folder_is_its_owners_and_what_is_exchanged_in_it_is_shared_as_i
         written = [bundle.write({}, home.champion), publish(home.warehouse, home.snapshot)]
         written.append(pages.write(home.nights / "index.html", "Nights", "", {}))
         assert [path.stat().st_mode & 0o777 for path in written] == [mode] * 3
+
+
+@pytest.mark.parametrize("folder", [folder.name for folder in Home(Path("/")).folders])
+def test_a_file_in_place_of_a_folder_is_named_with_the_remedy(tmp_path, folder):
+    (tmp_path / folder).write_text("")
+    with pytest.raises(EtalonError, match=f"{folder}: is a file, and must be a folder; move it away"):
+        Home(tmp_path).require_writable()
+
+
+@pytest.mark.parametrize("name", ["folder", "archive"])
+def test_a_file_in_place_of_a_landing_folder_of_the_settings_is_named(tmp_path, name):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "etalon.toml").write_text(f"[landing]\n{name} = '{tmp_path}/file'\n")
+    with pytest.raises(EtalonError, match=rf"landing\.{name} .*file: is a file; name a folder"):
+        local(Home(tmp_path), settings.read(Home(tmp_path)).landing)
+
+
+@pytest.mark.parametrize(
+    ("which", "remedy"),
+    [
+        ("warehouse", "move it away and load the files again"),
+        ("snapshot", "etalon publish"),
+        ("window", "etalon build"),
+    ],
+)
+def test_a_damaged_block_of_a_database_names_its_file_and_the_remedy(tmp_path, which, remedy):
+    home, block, first = Home(tmp_path), 262_144, 12_288
+    for seed, path in enumerate((home.warehouse, home.snapshot, home.window)):
+        path.parent.mkdir()
+        with duckdb.connect(str(path)) as con:
+            con.execute("select setseed(?)", [seed / 10])
+            con.execute("create table t as select hash(random()) as a, hash(random()) as b from range(200000)")
+    damaged = getattr(home, which)
+    with damaged.open("r+b") as file:
+        for place in range(first + block, damaged.stat().st_size, block):
+            file.seek(place + 1000)
+            file.write(bytes(40))
+    with pytest.raises(duckdb.Error) as raised, duckdb.connect(str(damaged), read_only=True) as con:
+        con.execute("select sum(a), sum(b) from t").fetchall()
+    said = home.fault(raised.value)
+    assert said.startswith(f"{damaged}: the database is damaged, the block at byte")
+    assert remedy in said
+    assert home.fault(ValueError("does not match")) is None
+
+
+def test_a_damaged_warehouse_ends_loading_with_its_name(tmp_path):
+    home = Home(tmp_path)
+    run_etalon(tmp_path, "ingest", str(ROOT / "README.md"))
+    data = bytearray(home.warehouse.read_bytes())
+    data[12_288 + 1000 : 12_288 + 1040] = bytes(range(40))
+    home.warehouse.write_bytes(data)
+    done = run_etalon(tmp_path, "ingest", str(ROOT / "README.md"))
+    assert done.returncode == Exit.FAILED
+    assert f"{home.warehouse}: the database is damaged, the block at byte 12,288 was changed" in done.stderr
