@@ -49,6 +49,17 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
     assert -1 not in places and places == sorted(places), places
 
 
+def test_a_system_of_which_a_stage_failed_is_a_warning_with_the_fault_and_what_is_served():
+    model = {
+        "outcome": "model/2 is champion",
+        "champion": True,
+        "faults": {"PR#B": "plot failed: ValueError: x (y.py:3)"},
+    }
+    found, _ = findings.findings(night("2026-11-21T03:00:00Z", model=model))
+    assert (found.severity, found.text) == ("warning", "PR#B: plot failed: ValueError: x (y.py:3)")
+    assert "its last good one" in found.advice
+
+
 def test_files_that_a_full_disk_kept_out_are_not_said_to_have_bad_records():
     full = {"path": "in/a", "status": "failed", "quarantined": 0, "message": "in/a: no room to write"}
     [found] = findings.findings(night("2026-11-21T03:00:00Z", files=[full]))
