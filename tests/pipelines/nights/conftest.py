@@ -76,5 +76,5 @@ def made_up(tmp_path, monkeypatch, new_warehouse):
     monkeypatch.setattr(steps, "check", check)
     monkeypatch.setattr(coverage, "lacks", lambda *_: [])
     # A night asks for none of the views, and they take longer than all else of it.
-    monkeypatch.setattr(importlib.import_module("ingest.warehouse.publish"), "staging_statements", lambda *_: [])
+    monkeypatch.setattr(importlib.import_module("ingest.warehouse.publish"), "staging_statements", lambda *_, **__: [])
     return home, made
