@@ -79,6 +79,22 @@ def test_the_dbt_folder_does_not_shadow_dbt():
     assert not (ROOT / "dbt" / "__init__.py").exists()
 
 
+SHARED_BY_TESTS = re.compile(r"tests\.model\.(calibration|capacity)\.|tests\.serve\.test_questions$")
+"""Test modules whose histories other tests use."""
+
+
+def test_test_modules_do_not_import_each_other():
+    """What several tests use belongs into a module that is no test."""
+    found = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("tests."):
+                modules = [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
+                found += [f"{path.name} imports {m}" for m in modules if re.search(r"\.test_\w+$", m)
+                          and not SHARED_BY_TESTS.match(m)]  # fmt: skip
+    assert found == []
+
+
 def test_nothing_is_pickled():
     word = re.compile(r"^\s*(import|from) (pickle|cloudpickle|joblib|dill)\b", flags=re.MULTILINE)
     assert [str(path.relative_to(ROOT)) for path in SOURCES if word.search(path.read_text(encoding="utf-8"))] == []

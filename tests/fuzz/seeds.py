@@ -21,15 +21,15 @@ from ingest.formats.rmf.text_layouts import report_layouts
 from ingest.formats.smf import encode_dump
 from ingest.formats.tables.tabular import sources
 from tests.fuzz.checks import layouts
-from tests.ingest.dcollect.test_dcollect import written
+from tests.ingest.data_set_records import made as made_data_sets
+from tests.ingest.dcollect.writing import written
 from tests.ingest.iebcopy_writer import unload
 from tests.ingest.ims.logs import random_codes, records
 from tests.ingest.reports.made import random_report
+from tests.ingest.rmf.documents import document
 from tests.ingest.rmf.monitor3 import CPC, DELAY, reply_json
-from tests.ingest.rmf.test_robust_reading import document
 from tests.ingest.tables import random_tables
 from tests.ingest.terse_writer import terse
-from tests.ingest.test_data_set_records import made as made_data_sets
 from tests.ingest.transmit_writer import transmit
 from tests.model.lab.twin import made as made_twin
 

@@ -23,7 +23,7 @@ from pipelines.exits import EtalonError
 from pipelines.home import Home
 from tests.fuzz import seeds
 from tests.fuzz.checks import layouts, read_whole, scratch
-from tests.ingest.rmf.test_two_readings import assert_same
+from tests.ingest.rmf.documents import assert_same
 from tests.model.lab.twin import made
 
 COMPANIONS = ("a.runs.csv", "a.groups.csv", "a.dictionary.csv", "a.lab.json")

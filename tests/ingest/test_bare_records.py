@@ -13,8 +13,8 @@ from ingest.containers.bare import is_bare, restored
 from ingest.containers.opening import form_of, unpack
 from ingest.formats.smf import encode_dump
 from tests.fuzz.checks import layouts, read_whole
+from tests.ingest.framing import segments
 from tests.ingest.tables import random_tables
-from tests.ingest.test_evidence import segments
 from tests.shared import shared
 
 LAYOUTS = layouts().layouts

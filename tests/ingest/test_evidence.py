@@ -12,19 +12,11 @@ from ingest.formats.evidence import weigh
 from ingest.formats.identify import HEAD_BYTES, Kind, identify
 from ingest.formats.ims.encode import encode_log
 from tests.fuzz.checks import layouts, read_whole
+from tests.ingest.framing import record, segments
 from tests.ingest.ims.logs import records as log_records
-from tests.ingest.test_framing import record
 from tests.shared import shared
 
 CASES, LONGEST = 300, 20_000
-
-
-def segments(data: bytes) -> list[bytes]:
-    found, at = [], 0
-    while at < len(data):
-        found.append(data[at : at + int.from_bytes(data[at : at + 2])])
-        at += len(found[-1])
-    return found
 
 
 def block(records: list[bytes]) -> bytes:

@@ -13,15 +13,8 @@ from ingest.batch import Quarantined
 from ingest.formats.smf import decode_batches
 from ingest.framing import SEARCHED_BYTES, FramingError, read_frames, write_records
 from ingest.kernels.descriptors import CHAIN_BYTES
+from tests.ingest.framing import HEAD, record
 from tests.shared import shared
-
-HEAD = bytes.fromhex("5E640036EE800126325FE2E8E2C1")
-"""Flags, type 100, time, date 2026-11-21, system SYSA."""
-
-
-def record(size: int, fill: int = 0) -> bytes:
-    """An SMF record of `size` bytes, descriptor included."""
-    return size.to_bytes(2, "big") + bytes(2) + HEAD + bytes([fill]) * (size - 4 - len(HEAD))
 
 
 def dump(records: list[bytes], framing: str) -> bytes:

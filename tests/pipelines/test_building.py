@@ -23,6 +23,7 @@ from pipelines.building.touched import Span, _packed, union, written_limits
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 from tests.full_disk import files_no_larger_than
+from tests.pipelines.building import load
 
 ROOT = Path(__file__).resolve().parents[2]
 HOURS = st.integers(0, 500).map(lambda hour: dt.datetime(2025, 12, 1) + dt.timedelta(hours=hour))
@@ -283,13 +284,3 @@ def test_a_build_beside_another_build_is_refused(tmp_path, new_warehouse):
     assert refused.value.code is Exit.LOCKED
     with building(home) as work:
         assert work is None, "the first one ended well"
-
-
-def load(con: duckdb.DuckDBPyConnection, file_id: int, kind: str = "smf") -> None:
-    """Put a file into the ledger that has a record, which is not there."""
-    # file_id, path, sha256, bytes, kind, status, records, decoded; then counts of nothing.
-    con.execute(
-        "INSERT INTO meta.ledger SELECT $1, '/' || $1, $1, 0, $2, 'loaded', 1, 1, 0, 0, 0, 0, 0, 0, 0, "
-        "MAP {}, MAP {}, MAP {}, NULL, '', '', now()::TIMESTAMP",
-        [file_id, kind],
-    )

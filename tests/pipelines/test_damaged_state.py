@@ -11,7 +11,7 @@ from pipelines.exits import Exit
 from pipelines.home import Home
 from state.catalogue import CATALOGUE
 from tests.pipelines.conftest import run_etalon
-from tests.state.test_files import DAMAGES, SOUND
+from tests.state.damages import DAMAGES, SOUND
 
 #: Files that people write, which commands refuse when they are damaged.
 WRITTEN_BY_HAND = ("etalon.toml", "metrics.toml", "machines.csv", "layouts/own.toml")

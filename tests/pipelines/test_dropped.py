@@ -8,7 +8,7 @@ import pytest
 from ingest import warehouse
 from pipelines.building import dropped, merge, touched
 from pipelines.building.touched import Plan, Span
-from tests.pipelines.test_building import load
+from tests.pipelines.building import load
 
 NOVEMBER = dt.datetime(2026, 11, 1)
 OCTOBER = Span(dt.datetime(2026, 10, 1), dt.datetime(2026, 10, 2))

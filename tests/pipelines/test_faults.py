@@ -14,7 +14,7 @@ from pipelines import steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from tests.model.points import made_points
-from tests.pipelines.test_histories import empty_marts
+from tests.pipelines.histories import empty_marts
 
 SYSTEMS = ("bank", "mill", "shop")
 RATES = [1500.0, 2500.0, 3500.0, 5000.0]

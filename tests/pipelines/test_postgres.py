@@ -11,7 +11,7 @@ import yaml
 from model.registry import RegistryDamagedError, export_champion, load_champion, register, require_reachable
 from pipelines import diagnosis
 from pipelines.home import Home
-from tests.model.registry.test_registry import fitted
+from tests.model.registry.bundles import fitted
 from tests.pipelines.conftest import ROOT
 from tests.postgres import serving
 

@@ -1,43 +1,17 @@
 """The output of DCOLLECT is known by its content; what is written is read again; no byte is lost."""
 
-import random
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest import registry
 from ingest.formats.dcollect.decode import decode_dcollect
 from ingest.formats.dcollect.encode import encode_dcollect
 from ingest.formats.identify import Kind, identify
 from ingest.framing import FramingError
-from tests.ingest.tables import random_rows
+from tests.ingest.dcollect.writing import LAYOUTS, REGISTRY, written
 
-REGISTRY = registry.load()
-LAYOUTS = list(REGISTRY.logged("dcollect").values())
 FILLED_IN = ("dculeng", "dcurctyp")
-
-
-def written(seed: int, counts: dict[str, int]) -> dict[str, pa.Table]:
-    """Random rows of each layout, shuffled into one sequence of records, all collected on one day."""
-    order = [name for name, count in counts.items() for _ in range(count)]
-    random.Random(seed).shuffle(order)
-    tables = {}
-    for layout in LAYOUTS:
-        section = layout.header
-        places = [place for place, name in enumerate(order) if name == layout.name]
-        if not places:
-            continue
-        keys = {"record_seq": places, "section_seq": [0] * len(places)}
-        rows = random_rows(section, seed, keys, list(range(len(places))))
-        fixed = {"dcudate": pa.array([2026326] * len(places), section.by_name("collected_date").arrow)}
-        code = layout.type.to_bytes(2).decode("cp037").strip()
-        fixed["dcurctyp"] = pa.array([code] * len(places), pa.string())
-        for column, values in fixed.items():
-            rows = rows.set_column(rows.column_names.index(column), column, values)
-        tables[section.table] = rows
-    return tables
 
 
 def read(path) -> tuple[dict[str, pa.Table], list]:

@@ -10,8 +10,8 @@ import pytest
 from ingest.batch import Unreadable
 from ingest.formats.identify import Kind, identify
 from ingest.formats.rmf import builder, read_json_reports, read_reports
+from tests.ingest.rmf.documents import assert_same
 from tests.ingest.rmf.monitor3 import CPC, DELAY, Reply, reply_json, reply_xml
-from tests.ingest.rmf.test_two_readings import assert_same
 
 
 def tables(data: bytes) -> dict[str, pa.Table]:

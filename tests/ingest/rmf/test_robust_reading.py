@@ -11,21 +11,7 @@ from hypothesis import strategies as st
 from ingest.batch import Unreadable
 from ingest.formats.rmf import read_reports, reader, values
 from ingest.formats.rmf.batches import joined
-
-REPORT = """<postprocessor><metric id="CPU"><description>CPU Activity Report</description></metric>
-<resource><resname>SYSA</resname><restype>SYSTEM</restype></resource>
-<time-data><display-start locale="en-us">03/27/2022-23.30.00</display-start>
-<display-end locale="en-us">03/28/2022-24.00.00</display-end><report-interval unit="minutes">30:00:000</report-interval>
-</time-data>
-<segment id="1"><name>CPU Activity</name><part id="2"><table id="4"><column-headers><col type="T">CPU Number</col>
-<col type="T">CPU Type</col><col type="N">Time% MVS Busy</col></column-headers>
-<row refno="1"><col>0</col><col>CP</col><col> {busy} </col></row></table></part></segment></postprocessor>
-"""
-HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<ddsml><server><name>RMF-DDS-Server</name></server>\n'
-
-
-def document(*busy: str) -> bytes:
-    return (HEAD + "".join(REPORT.format(busy=b) for b in busy) + "</ddsml>").encode()
+from tests.ingest.rmf.documents import HEAD, REPORT, document
 
 
 def read(data: bytes) -> tuple[list[float | None], Unreadable | None]:

@@ -1,6 +1,5 @@
 """CICS records without a dictionary wait in the quarantine until one arrives, and then come out complete."""
 
-import datetime as dt
 import itertools
 
 import pyarrow as pa
@@ -9,9 +8,8 @@ import pytest
 from ingest.formats.cics.dictionary import Dictionary, Key, full_dictionary, write_dictionary_file
 from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
 from ingest.warehouse import ExitCode
+from tests.ingest.warehouse.cics_dictionaries import NOW, REGION
 
-REGION = Region("SYSA", "CICSAOR1", "AORJOB1")
-NOW = dt.datetime(2026, 3, 4, 5, 6, 7)
 WAITING = ("cics_dictionary_missing", 3)
 
 

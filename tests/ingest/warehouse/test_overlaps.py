@@ -20,10 +20,10 @@ from ingest.formats.ims.encode import encode_log
 from ingest.framing import write_records
 from ingest.warehouse import FileUnknown, ledger, load, overlaps, publish, query, remove
 from tests.ingest.ims.logs import records as log_records
-from tests.ingest.test_split_records import NAMES, piece
+from tests.ingest.split_records import NAMES, piece
+from tests.ingest.warehouse.cics_dictionaries import NOW, REGION
 from tests.ingest.warehouse.content import content_hash
 from tests.ingest.warehouse.samples import write
-from tests.ingest.warehouse.test_cics_dictionaries import NOW, REGION
 
 COUNTED = """SELECT smf30cpt FROM raw.smf30_cpu ANTI JOIN meta.record_overlap USING (file_id, record_seq)
     ORDER BY smf30cpt"""

@@ -26,13 +26,7 @@ from model.registry.store import EXPERIMENT, tracking
 from model.validation import validate
 from tests.full_disk import files_no_larger_than
 from tests.model.points import made_points
-
-RATES = [1500.0, 2500.0, 3500.0, 5000.0]
-
-
-def fitted(seed=1):
-    points = made_points("shop", RATES, fixed=0.2, demand_us=1000.0, noise=0.003, seed=seed)
-    return calibrate(points, {}), validate(points)
+from tests.model.registry.bundles import RATES, fitted
 
 
 def missing():
