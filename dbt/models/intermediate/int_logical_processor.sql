@@ -18,9 +18,15 @@ select
   l.weight = 65535 as is_dedicated,
   case when l.weight <> 65535 then coalesce({{ ratio('nullif(l.weight_sum, 0)', 'c.diagnose_samples') }}, l.weight) end
     as weight,
+  -- An engine that its LPAR keeps while it waits is dispatched all the time: it is busy when it does not wait, if PR/SM says.
+  case when (l.weight = 65535 or l.is_wait_completion) and l.wait_us > 0
+    then greatest(l.online_us - l.wait_us, 0) else l.effective_dispatch_us end / 1e6 as busy_s,
   l.is_wait_completion,
   l.is_initially_capped,
+  {{ ratio('l.capping_samples', 'c.diagnose_samples') }} as wlm_capping_fraction,
   {{ ratio('l.capped_samples', 'c.diagnose_samples') }} as capped_fraction,
+  p.is_ziip_boost,
+  p.is_speed_boost,
   nullif(l.hardware_cap_processors, 0) as cap_engines,
   nullif(l.hardware_group_cap_processors, 0) as group_cap_engines,
   l.polarisation_code

@@ -16,7 +16,11 @@ with described as (
     max(weight) filter (where online_s > 0) as weight,
     bool_or(is_wait_completion) as is_wait_completion,
     bool_or(is_initially_capped) as is_initially_capped,
-    100 * avg(capped_fraction) filter (where online_s > 0) as capped_pct,
+    -- The samples are those of all processors of the type together, which each of them repeats.
+    100 * max(wlm_capping_fraction) as wlm_capping_pct,
+    100 * max(capped_fraction) as capped_pct,
+    bool_or(is_ziip_boost) as is_ziip_boost,
+    bool_or(is_speed_boost) as is_speed_boost,
     max(cap_engines) as cap_engines,
     max(group_cap_engines) as group_cap_engines,
     max(defined_capacity_msu) as defined_capacity_msu,
@@ -103,10 +107,10 @@ lpar as (
     {% for column in ['online_s', 'dispatch_s', 'effective_dispatch_s', 'wait_s', 'dedicated_online_s'] -%}
     sum(share * {{ column }}) as {{ column }},
     {% endfor -%}
-    {% for column in ['weight', 'capped_pct'] -%}
+    {% for column in ['weight', 'wlm_capping_pct', 'capped_pct'] -%}
     {{ ratio('sum(covered_s * ' ~ column ~ ')', 'sum(covered_s) filter (where ' ~ column ~ ' is not null)') }} as {{ column }},
     {% endfor -%}
-    {% for column in ['is_wait_completion', 'is_initially_capped'] -%}
+    {% for column in ['is_wait_completion', 'is_initially_capped', 'is_ziip_boost', 'is_speed_boost'] -%}
     bool_or({{ column }}) as {{ column }},
     {% endfor -%}
     {% for column in ['cap_engines', 'group_cap_engines', 'defined_capacity_msu', 'capacity_group_name',
