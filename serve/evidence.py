@@ -23,7 +23,7 @@ _MSU = """
     recent AS (
       SELECT *, max(interval_start_local) OVER (PARTITION BY name) AS last FROM marts.fct_msu
       WHERE scope = 'lpar' AND hours_averaged > 3.9)
-    SELECT name, system_id, machine, capacity_msu, interval_start_local AS start, four_hour_average_msu AS msu
+    SELECT name, system_id, machine, capacity_msu, interval_start_local AS start, r4ha_msu AS msu
     FROM recent LEFT JOIN located ON name = smf_sid
     WHERE interval_start_local > last - INTERVAL 29 DAY
     ORDER BY name, start

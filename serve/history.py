@@ -59,7 +59,7 @@ _SERIES = (
     """
     WITH {own}, one AS (
       SELECT {bucket} AS bucket, count(DISTINCT coalesce(interval_start_utc, interval_start_local)) AS intervals,
-        sum(msu) / intervals AS msu, sum(four_hour_average_msu) / intervals AS four_hour,
+        sum(msu) / intervals AS msu, sum(r4ha_msu) / intervals AS four_hour,
         sum(capacity_msu) / intervals AS capacity
       FROM marts.fct_msu JOIN own ON name = smf_sid
       WHERE scope = 'lpar' AND interval_start_local >= ? AND interval_start_local < ? GROUP BY ALL)
@@ -147,11 +147,11 @@ _LAST_DAYS = """
         100 * sum(used) / sum(online) AS mean_pct, 100 * max(used / online) AS peak_pct
       FROM busy JOIN last USING (scope, name) WHERE online > 0 GROUP BY ALL),
     msu AS (
-      SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local, sum(four_hour_average_msu) AS four_hour
+      SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local, sum(r4ha_msu) AS four_hour
       FROM marts.fct_msu m JOIN (SELECT DISTINCT system_id, smf_sid FROM marts.dim_system) d ON m.name = d.smf_sid
       WHERE m.scope = 'lpar' GROUP BY d.system_id, m.interval_start_utc, m.interval_start_local
       UNION ALL
-      SELECT 'machine', name, interval_start_local, four_hour_average_msu FROM marts.fct_msu WHERE scope = 'cec')
+      SELECT 'machine', name, interval_start_local, r4ha_msu FROM marts.fct_msu WHERE scope = 'cpc')
     SELECT l.scope, l.name, l.start::date AS last_day, d.cps, d.mean_pct, d.peak_pct,
       w.mean_pct AS week_before_mean_pct, w.peak_pct AS week_before_peak_pct, l.highest_pct, l.highest_at,
       (SELECT max(four_hour) FROM msu m WHERE (m.scope, m.name) = (l.scope, l.name)

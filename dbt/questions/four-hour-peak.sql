@@ -1,9 +1,9 @@
 -- What is the peak of the rolling four-hour average?
 -- By LPAR and by machine, of windows measured from end to end; where the records hold no such window, the highest of those there are, and `is_full_window` is false.
-select scope, name, interval_start_local as peak_at, round(four_hour_average_msu, 1) as four_hour_average_msu,
+select scope, name, interval_start_local as peak_at, round(r4ha_msu, 1) as r4ha_msu,
   round(msu, 1) as msu, round(hours_averaged, 2) as hours_averaged, hours_averaged > 3.95 as is_full_window
 from marts.fct_msu
 qualify row_number() over (
-  partition by scope, name order by is_full_window desc, four_hour_average_msu desc, interval_start_local) = 1
-order by is_full_window desc, fct_msu.four_hour_average_msu desc, name
+  partition by scope, name order by is_full_window desc, r4ha_msu desc, interval_start_local) = 1
+order by is_full_window desc, fct_msu.r4ha_msu desc, name
 limit 12

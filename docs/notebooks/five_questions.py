@@ -53,8 +53,8 @@ def _(ask, mo):
     four_hours = ask(
         """
         SELECT scope, name, date_trunc('month', interval_start_local)::date AS month,
-          round(max(four_hour_average_msu), 1) AS highest_msu,
-          arg_max(interval_start_local, four_hour_average_msu) AS at
+          round(max(r4ha_msu), 1) AS highest_msu,
+          arg_max(interval_start_local, r4ha_msu) AS at
         FROM marts.fct_msu WHERE hours_averaged > 3.95 GROUP BY ALL ORDER BY month, scope, name
         """
     )

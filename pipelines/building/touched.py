@@ -133,6 +133,7 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
     share = _within(history, read) / max(_lasting(history), HOUR)
     if written and share > _MOST:
         return _all(con, f"{100 * share:.0f} % of the history is touched")
+    read = union((*read, *(span.wider(offset + length, offset + length) for span in _intervals_before(con, read))))
     said = _said(con, changed)
     if not written:
         return Plan(files=said, gone=gone)
@@ -362,8 +363,7 @@ def _built_spans(con: duckdb.DuckDBPyConnection, files: Sequence[int] | None = N
 def _clock_changes(con: duckdb.DuckDBPyConnection) -> list[Span]:
     """From the last interval before to the first after each setting of a system's clocks, as built: a step that ends in
     the time touched may have begun before."""
-    is_built = "SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'intermediate' AND table_name = 'int_interval'"
-    if con.execute(is_built).fetchall() == [(0,)]:
+    if not _has_intervals(con):
         return []
     rows = con.execute(
         "SELECT least(before_local, interval_start_local), greatest(before_local, interval_start_local) FROM ("
@@ -374,6 +374,26 @@ def _clock_changes(con: duckdb.DuckDBPyConnection) -> list[Span]:
         "WINDOW each_system AS (PARTITION BY smf_sid ORDER BY interval_start_utc)) WHERE abs(ahead_s - before_s) >= 60"
     ).fetchall()
     return [Span(*row) for row in rows]
+
+
+def _intervals_before(con: duckdb.DuckDBPyConnection, spans: Sequence[Span]) -> list[Span]:
+    """The last interval of each system before each stretch, as built: whether an LPAR was down shows where it ends."""
+    if not _has_intervals(con):
+        return []
+    found: list[Span] = []
+    for span in spans:
+        rows = con.execute(
+            "SELECT DISTINCT max(coalesce(interval_start_utc, interval_start_local)) FROM intermediate.int_interval "
+            "WHERE coalesce(interval_start_utc, interval_start_local) < ? GROUP BY smf_sid",
+            [span.start],
+        ).fetchall()
+        found += [Span(start, start + HOUR) for (start,) in rows]
+    return found
+
+
+def _has_intervals(con: duckdb.DuckDBPyConnection) -> bool:
+    is_built = "SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'intermediate' AND table_name = 'int_interval'"
+    return con.execute(is_built).fetchall() != [(0,)]
 
 
 def _with_runs(con: duckdb.DuckDBPyConnection, spans: tuple[Span, ...], length: dt.timedelta) -> tuple[Span, ...]:

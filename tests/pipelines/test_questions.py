@@ -48,10 +48,10 @@ def test_the_four_hour_peak_is_that_of_full_windows():
             "('lpar', 'A', timestamp '2026-03-01 04:00:00', 40.0, 30.0, 4.0), "
             "('lpar', 'A', timestamp '2026-03-01 05:00:00', 50.0, 60.0, 3.9999), "
             "('lpar', 'B', timestamp '2026-03-01 00:00:00', 70.0, 70.0, 2.0)) "
-            "t(scope, name, interval_start_local, four_hour_average_msu, msu, hours_averaged)"
+            "t(scope, name, interval_start_local, r4ha_msu, msu, hours_averaged)"
         )
         rows = answered(connection, "four-hour-peak")
-    assert [(r["name"], r["four_hour_average_msu"], r["is_full_window"]) for r in rows] == [
+    assert [(r["name"], r["r4ha_msu"], r["is_full_window"]) for r in rows] == [
         ("A", 50.0, True),
         ("B", 70.0, False),
     ]

@@ -82,9 +82,9 @@ def record(home: Path) -> None:
         )
         con.execute(
             "CREATE TABLE marts.fct_msu AS SELECT 'lpar' AS scope, 'PRDA' AS name, interval_start_local, "
-            "interval_start_utc, 100.0 AS msu, 90.0::double AS four_hour_average_msu, NULL::double AS capacity_msu, "
+            "interval_start_utc, 100.0 AS msu, 90.0::double AS r4ha_msu, NULL::double AS capacity_msu, "
             "4.0 AS hours_averaged, system_id FROM rows UNION ALL "
-            "SELECT 'cec', 'CEC1', interval_start_local, interval_start_utc, 200.0, 180.0, NULL, 4.0, NULL FROM rows"
+            "SELECT 'cpc', 'CEC1', interval_start_local, interval_start_utc, 200.0, 180.0, NULL, 4.0, NULL FROM rows"
         )
         con.execute(
             "CREATE TABLE meta.ledger AS SELECT 7 AS file_id, '/somewhere/private/day.smf' AS path, 'smf' AS kind, "
