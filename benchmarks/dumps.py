@@ -15,6 +15,7 @@ from ingest.formats.cics.encode import Region, encode_dictionary, encode_perform
 from ingest.formats.smf import encode_dump
 from ingest.layout import Field, Layout
 from ingest.registry import Registry
+from model.lab.records.clock import TOD_UNITS_PER_US, tod
 
 SECTIONS = {
     "smf30": {
@@ -28,6 +29,7 @@ SECTIONS = {
 RECORDS = {"smf30": 15_000, "smf72_3": 15_000, "smf74_1": 1_500, "smf119_2": 80_000}
 NAMES = ["", "BATCH", "CICSPROD", "DB2ADIST", "IMS1", "SYSA"]
 WRITTEN = dt.datetime(2026, 11, 21, 10, 0)
+TRANSACTIONS = 200
 REGION = Region("SYSA", "CICSAOR1", "AORJOB1")
 
 
@@ -63,15 +65,24 @@ def cics_dump(rows: int, *, compressed: bool = False) -> bytes:
 
 
 def cics_records(rows: int, times: int, *, compressed: bool = False) -> Iterator[bytes]:
-    """The dictionary, then `times` times performance records of the same rows, each time written a minute on."""
+    """The dictionary, then `times` times performance records of the same rows, each time a minute on."""
     entries = full_dictionary()
     yield b"".join(encode_dictionary(REGION, entries, WRITTEN))
-    records = list(encode_performance(REGION, entries, cics_rows(rows), WRITTEN, compressed=compressed))
-    written = WRITTEN.hour * 360_000 + WRITTEN.minute * 6_000
+    made = cics_rows(rows)
     for minute in range(times):
-        # Time of writing in hundredths of a second, at offset 6 of every SMF record.
-        clock = ((written + minute * 6_000) % 8_640_000).to_bytes(4)
-        yield b"".join(record[:6] + clock + record[10:] for record in records)
+        written = WRITTEN + dt.timedelta(minutes=minute)
+        yield b"".join(encode_performance(REGION, entries, _ended_by(written, made), written, compressed=compressed))
+
+
+def _ended_by(written: dt.datetime, made: pa.Table) -> pa.Table:
+    """The rows as tasks that ended in the minute before they were written, after up to a second."""
+    rng = np.random.default_rng(3)
+    back_us = rng.integers(0, 60_000_000, made.num_rows)
+    stop = tod(written) - back_us.astype(np.uint64) * TOD_UNITS_PER_US
+    start = stop - rng.integers(1_000, 1_000_000, made.num_rows).astype(np.uint64) * TOD_UNITS_PER_US
+    for name, clocks in (("start_raw", start), ("stop_raw", stop)):
+        made = made.set_column(made.column_names.index(name), name, pa.array(clocks))
+    return made
 
 
 def write_cics(path: Path, size: int) -> None:
@@ -84,7 +95,10 @@ def write_cics(path: Path, size: int) -> None:
 
 
 def cics_rows(rows: int) -> pa.Table:
-    """Rows of the performance table; two thirds of the counts and clocks are zero, as in most transactions."""
+    """Rows of the performance table: tasks that ended, of some transactions.
+
+    Two thirds of the counts and clocks are zero, as in most transactions; when the tasks began and ended is not said.
+    """
     rng = np.random.default_rng(2)
     columns: dict[str, pa.Array] = {}
     for field in (field for field in catalogue.fields() if field.id):
@@ -103,6 +117,8 @@ def cics_rows(rows: int) -> pa.Table:
         else:
             values = counts % 200 if field.length < 3 else counts
             columns[field.column] = pa.array((values if used else values * 0).astype(np.uint32))
+    columns["rtype"] = pa.array(["T"] * rows)
+    columns["tran"] = pa.array([f"T{number:03d}" for number in rng.integers(0, TRANSACTIONS, rows)])
     return pa.table(columns)
 
 

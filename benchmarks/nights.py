@@ -1,10 +1,10 @@
 """A night with one new day of ten LPARs on histories of growing length: time, processor time and memory by step.
 
-`python -m benchmarks.nights [--hourly] [--large] [DAYS …]` renders a week of five machines with two LPARs each, in
+`python -m benchmarks.nights [--hourly] [--large[=MB]] [DAYS …]` renders a week of five machines with two LPARs each, in
 intervals of 15 minutes or an hour, and the day after it, loads them, repeats the week in the raw tables until the
 history has that many days, builds it at once as a backfill does, and then does the night of the day after, each step in
 a process of its own. Everything is written into a temporary folder and deleted. Without days: 30, 90, 365 and 720. With
-`--large` the night also has 1.6 GB of CICS tasks and 0.4 GB of ended connections to load.
+`--large` the night also has 2,000 MB, or so many, to load: four fifths CICS tasks, one fifth ended connections.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from pipelines.nights import coverage
 from pipelines.settings import Coverage
 
 MACHINES, WEEK = 5, 7
-CONNECTIONS = 1_100_000
+LARGE_MB = 2_000
+CONNECTIONS_PER_MB = 2_750
 #: So much more than at the shortest history may a night take at the longest.
 ALLOWED = 1.3
 _STEPS: dict[str, Callable[[Home, str], object]] = {
@@ -59,8 +60,8 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="etalon-nights-") as folder:
         *days_of_week, day_after = _apart(daily_dumps, Path(folder) / "lab", MACHINES, WEEK + 1, interval_s)
         week = [path for dumps in days_of_week for path in dumps]
-        if "--large" in arguments:
-            day_after += _apart(large_dumps, Path(folder))
+        for large in (argument for argument in arguments if argument.startswith("--large")):
+            day_after += _apart(large_dumps, Path(folder), int(large.partition("=")[2] or LARGE_MB))
         for days in lengths:
             with tempfile.TemporaryDirectory(dir=folder) as state:
                 totals[days] = _night(Home(Path(state)), days, week, day_after)
@@ -90,11 +91,11 @@ def _night(home: Home, days: int, week: Sequence[Path], day_after: Sequence[Path
     return total, peak
 
 
-def large_dumps(folder: Path) -> list[Path]:
-    """1.6 GB of CICS tasks with all fields (SMF 110.1) and 0.4 GB of ended connections (SMF 119.2)."""
+def large_dumps(folder: Path, size_mb: int) -> list[Path]:
+    """Four fifths CICS tasks with all fields (SMF 110.1), one fifth ended connections (SMF 119.2)."""
     tasks, connections = folder / "cics.smf", folder / "connections.smf"
-    write_cics(tasks, 1_600_000_000)
-    connections.write_bytes(made_up_dump(registry.load(), "smf119_2", CONNECTIONS))
+    write_cics(tasks, size_mb * 800_000)
+    connections.write_bytes(made_up_dump(registry.load(), "smf119_2", size_mb // 5 * CONNECTIONS_PER_MB))
     return [tasks, connections]
 
 
