@@ -78,10 +78,8 @@ select
   coalesce(performance_index, case goal_kind
     when 'average response' then {{ ratio(metric('response_ms', of_class), 'goal_ms') }}
     when 'percentile response' then {{ ratio('reached_percentile_ms', 'goal_ms') }}
-    -- Work that no sample found using anything would have an infinite index. One sample of all is the least that records
-    -- can tell apart, 0.05 % the least that is not printed as 0.0 %.
-    when 'velocity' then {{ ratio('goal_velocity_pct', "case when velocity_pct > 0 then velocity_pct when velocity_pct = 0 "
-      ~ "then coalesce(100.0 / (delay_samples + 1), 0.05) end") }}
+    -- Work that no sample found using anything would have an infinite index: one sample of all is the least that is seen.
+    when 'velocity' then {{ ratio('goal_velocity_pct', 'coalesce(nullif(velocity_pct, 0), 100.0 / (delay_samples + 1))') }}
     when 'discretionary' then 0.81 end)::double as performance_index,
   io_service_units::double as io_service_units,
   cpu_service_units::double as cpu_service_units,
