@@ -7,10 +7,10 @@ with registry as (
       {%- for field in ['label', 'about', 'better', 'formula', 'source'] -%}
       , {{ "'" ~ (entry[field] | replace("'", "''")) ~ "'" if entry[field] else 'null' }}
       {%- endfor -%}
-      , {{ entry.follows_load or false }}, {{ domain[0] if domain[0] is not none else 'null' }}
+      , {{ '{about}' in (entry.name or '') }}, {{ entry.follows_load or false }}, {{ domain[0] if domain[0] is not none else 'null' }}
       , {{ domain[1] if domain[1] is not none else 'null' }}){{ ',' if not loop.last }}
     {% endfor -%}
-  ) t (definition, place, label, about, better, formula, source, follows_load, lowest, highest)
+  ) t (definition, place, label, about, better, formula, source, is_named_for_one, follows_load, lowest, highest)
 ),
 
 metric as (
@@ -24,7 +24,8 @@ metric as (
 described as (
   select m.metric, m.unit, r.place, r.label, r.better, r.formula, r.source, coalesce(r.follows_load, false) as follows_load,
     r.lowest, r.highest,
-    case when r.label is not null then coalesce(r.about, m.about) end as subject
+    -- A metric that several workloads have under one name is about none of them.
+    case when r.label is not null then coalesce(r.about, case when r.is_named_for_one then m.about end) end as subject
   from metric m
   left join registry r using (definition)
 )
