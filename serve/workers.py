@@ -211,9 +211,9 @@ _BUNDLE: dict[str, Any] = {}
 
 
 def _load(content: bytes, trial: bool) -> dict[str, Any]:
-    from serve.trial import tried
+    from serve.trial import load_tried
 
-    _BUNDLE.update(tried(content) if trial else orjson.loads(content))
+    _BUNDLE.update(load_tried(content) if trial else orjson.loads(content))
     # The bundle stays: the collector finds nothing in it.
     gc.freeze()
     histories = {name: bool(entry.get("period")) for name, entry in _BUNDLE["systems"].items()}
