@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import sys
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
 from serve.log import Log
 from serve.problems import Problem
+from serve.simulating import simulate
+from serve.workers import CONTEXT, received
 
 log = Log()
 
 RUNNING_AT_ONCE = 1
-MOST_WAITING = 16
-MOST_KEPT = 64
+MAX_WAITING = 16
+MAX_KEPT = 64
 MAX_SECONDS = 300.0
 ENDED = ("done", "refused", "failed", "cancelled")
-# A line of the simulation's output holds its whole result.
-MAX_LINE_BYTES = 64 * 1024 * 1024
 
 
 @dataclass
 class Job:
-    """A simulation: what was asked by whom, how far it is, and what came of it."""
+    """A simulation: its question and owner, its progress and its result."""
 
     kind: str
     question: dict[str, Any]
@@ -49,7 +46,7 @@ class Job:
         return {name: getattr(self, name) for name in fields}
 
     def end(self, state: str) -> None:
-        """Let go of what only a running job needs."""
+        """Record the end, and drop what only a running job needs."""
         self.state, self.ended_at, self.bundle = state, datetime.now(UTC).isoformat(), b""
 
 
@@ -58,20 +55,20 @@ class Jobs:
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._turn: asyncio.Semaphore | None = None
+        self._slot: asyncio.Semaphore | None = None
 
     def submit(self, job: Job) -> Job:
-        """Take a job on. Raises a 429 problem when too many wait."""
+        """Queue a job. Raises a 429 problem when too many wait."""
         waiting = [one for one in self._jobs.values() if one.state not in ENDED]
-        if len(waiting) >= MOST_WAITING:
+        if len(waiting) >= MAX_WAITING:
             detail = f"{len(waiting)} simulations are waiting already; cancel one, or ask again later"
             raise Problem(429, "too-many-jobs", detail, {"Retry-After": "30"})
         ended = [name for name, one in self._jobs.items() if one.state in ENDED]
-        for old in ended[: max(0, len(self._jobs) - MOST_KEPT + 1)]:
+        for old in ended[: max(0, len(self._jobs) - MAX_KEPT + 1)]:
             del self._jobs[old]
-        self._turn = self._turn or asyncio.Semaphore(RUNNING_AT_ONCE)
+        self._slot = self._slot or asyncio.Semaphore(RUNNING_AT_ONCE)
         self._jobs[job.job] = job
-        job.task = asyncio.create_task(self._play(job, self._turn))
+        job.task = asyncio.create_task(self._run(job, self._slot))
         return job
 
     def owned(self, name: str, owner: str | None, everyone: bool) -> Job:
@@ -83,8 +80,8 @@ class Jobs:
 
     def listed(self, owner: str | None, everyone: bool) -> list[dict[str, Any]]:
         """The jobs of this owner, or of everyone, the latest first and without their results."""
-        own = [job for job in self._jobs.values() if everyone or job.owner == owner]
-        return [{**job.document(), "result": None} for job in reversed(own)]
+        jobs = [job for job in self._jobs.values() if everyone or job.owner == owner]
+        return [{**job.document(), "result": None} for job in reversed(jobs)]
 
     async def forget(self, job: Job) -> None:
         """Take a job out, and end it if it has not ended."""
@@ -98,9 +95,9 @@ class Jobs:
         for job in list(self._jobs.values()):
             await self.forget(job)
 
-    async def _play(self, job: Job, turn: asyncio.Semaphore) -> None:
+    async def _run(self, job: Job, slot: asyncio.Semaphore) -> None:
         try:
-            async with turn:
+            async with slot:
                 job.state = "running"
                 async with asyncio.timeout(MAX_SECONDS):
                     await self._simulated(job)
@@ -116,37 +113,24 @@ class Jobs:
         log.info("job", job=job.job, kind=job.kind, state=job.state, token=job.owner)
 
     async def _simulated(self, job: Job) -> None:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "serve.simulating",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            limit=MAX_LINE_BYTES,
-        )
-        assert process.stdin and process.stdout and process.stderr
-        said = asyncio.create_task(process.stderr.read())
+        pipe, theirs = CONTEXT.Pipe(duplex=False)
+        process = CONTEXT.Process(target=simulate, args=(theirs, job.kind, job.question, job.bundle), daemon=True)
         try:
-            bundle = orjson.Fragment(job.bundle)
-            process.stdin.write(orjson.dumps({"kind": job.kind, "question": job.question, "bundle": bundle}))
-            await process.stdin.drain()
-            process.stdin.close()
-            async for line in process.stdout:
-                self._heard(job, orjson.loads(line))
-            await process.wait()
-            if job.state not in ENDED:
-                log.error("job_failed", job=job.job, code=process.returncode, said=(await said).decode()[-2000:])
-                detail = "the simulation ended without a result: it needed too much memory, or failed"
-                job.problem = {"field": "", "message": detail}
-                job.end("failed")
+            with theirs:
+                await asyncio.to_thread(process.start)
+            while job.state not in ENDED:
+                self._update(job, await received(pipe))
+        except EOFError:
+            log.error("job_failed", job=job.job)
+            detail = "the simulation ended without a result: it needed too much memory, or failed"
+            job.problem = {"field": "", "message": detail}
+            job.end("failed")
         finally:
-            if process.returncode is None:
+            pipe.close()
+            if process.pid and process.is_alive():
                 process.kill()
-                await process.wait()
-            said.cancel()
 
-    def _heard(self, job: Job, message: dict[str, Any]) -> None:
+    def _update(self, job: Job, message: dict[str, Any]) -> None:
         if "progress" in message:
             job.progress = max(job.progress, message["progress"])
         elif "result" in message:

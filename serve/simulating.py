@@ -1,91 +1,87 @@
-"""`python -m serve.simulating`: one simulation in a process of its own, which can be ended at any time.
-
-Reads ``{"kind", "question", "bundle"}`` from standard input and writes JSON lines: ``{"progress": part}``, at the end
-``{"result": …}`` or ``{"refused": {"field", "message"}}``.
-"""
+"""One simulation in a process of its own, which can be ended at any time."""
 
 from __future__ import annotations
 
 import resource
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
 from typing import Any
 
 import orjson
 
-MEMORY_BYTES = 4 * 1024**3
-EVERY_SECONDS = 0.2
+MAX_MEMORY_BYTES = 4 * 1024**3
+PROGRESS_SECONDS = 0.2
+
+Progress = Callable[[int], None]
 
 
-def main() -> None:
-    """Run the simulation that standard input describes."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    asked = orjson.loads(sys.stdin.buffer.read())
+def simulate(pipe: Connection, kind: str, question: Mapping[str, Any], bundle: bytes) -> None:
+    """Run a simulation and send what becomes of it.
+
+    Sends ``{"progress": share}`` repeatedly, then ``{"result": …}`` or ``{"refused": {"field", "message"}}``.
+
+    Parameters
+    ----------
+    pipe
+        where to send.
+    kind
+        ``simulate`` or ``replay``.
+    question
+        the body of the question.
+    bundle
+        as JSON: the part of the champion that is simulated, or the network that is replayed.
+    """
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     from model.capacity.questions import QuestionError
     from model.network import NetworkError
     from model.network.simulator import SimulationError
 
-    field = "network" if asked["kind"] == "replay" else "at"
-    play = {"simulate": simulated, "replay": replayed}[asked["kind"]]
+    last = time.monotonic()
+
+    def progress(transactions: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > PROGRESS_SECONDS:
+            last = time.monotonic()
+            pipe.send({"progress": min(transactions / question["horizon"], 0.99)})
+
+    field = "network" if kind == "replay" else "at"
     try:
-        _say({"result": play(asked)})
+        part = orjson.loads(bundle)
+        result = _replayed(part, question) if kind == "replay" else _simulated(part, question, progress)
+        outcome = {"result": result}
     except QuestionError as error:
-        _say({"refused": {"field": error.field, "message": str(error)}})
+        outcome = {"refused": {"field": error.field, "message": str(error)}}
     except (NetworkError, SimulationError, ValueError) as error:
-        _say({"refused": {"field": field, "message": str(error)}})
+        outcome = {"refused": {"field": field, "message": str(error)}}
     except (RecursionError, ArithmeticError, MemoryError) as error:
-        what = {RecursionError: "is nested too deeply", MemoryError: "needs too much memory"}
-        message = f"{field}: this network {what.get(type(error), 'has a number that is too large')}"
-        _say({"refused": {"field": field, "message": message}})
+        reasons = {RecursionError: "is nested too deeply", MemoryError: "needs too much memory"}
+        message = f"{field}: this network {reasons.get(type(error), 'has a number that is too large')}"
+        outcome = {"refused": {"field": field, "message": message}}
+    pipe.send(outcome)
 
 
-def simulated(asked: dict[str, Any]) -> dict[str, Any]:
+def _simulated(bundle: Mapping[str, Any], question: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """A calibrated system at a load."""
-    from model.capacity.simulation import simulated as play
+    from model.capacity.simulation import simulated
 
-    question = asked["question"]
-    options = {name: question.get(name) for name in ("seed", "horizon", "precision", "replications")}
-    at = question.get("at", {})
-    found = play(asked["bundle"], question["system"], at, **options, progress=_progress(options["horizon"]))
-    return found.to_dict()
+    options: dict[str, Any] = {name: question.get(name) for name in ("seed", "horizon", "precision", "replications")}
+    return simulated(bundle, question["system"], question.get("at", {}), **options, progress=progress).to_dict()
 
 
-def replayed(asked: dict[str, Any]) -> dict[str, Any]:
+def _replayed(bundle: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, Any]:
     """Recorded transactions through a network that is described, or that of a calibrated system."""
     import numpy as np
 
     from model.network import Network
     from model.network.simulator import recorded, replay, report
 
-    question = asked["question"]
-    network = Network.from_toml(question.get("network") or asked["bundle"]["network"])
+    network = Network.from_toml(question.get("network") or bundle["network"])
     columns = {
         name: np.array(values, "datetime64[us]" if name == "arrival" and isinstance(values[0], str) else None)
         for name, values in question["transactions"].items()
         if values
     }
     records = recorded(network, columns)
-    found, left_s = replay(network, records.arrival_s, records.classes, records.work_s, seed=question["seed"])
-    return report.as_dict(found) | {"replayed": report.replayed_rows(network, records, np.asarray(left_s))}
-
-
-def _progress(horizon: int) -> Callable[[int], None]:
-    last = time.monotonic()
-
-    def progress(transactions: int) -> None:
-        nonlocal last
-        if time.monotonic() - last > EVERY_SECONDS:
-            last = time.monotonic()
-            _say({"progress": min(transactions / horizon, 0.99)})
-
-    return progress
-
-
-def _say(message: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
-    sys.stdout.buffer.flush()
-
-
-if __name__ == "__main__":
-    main()
+    result, left_s = replay(network, records.arrival_s, records.classes, records.work_s, seed=question["seed"])
+    return report.as_dict(result) | {"replayed": report.replayed_rows(network, records, np.asarray(left_s))}

@@ -155,29 +155,17 @@ class _Worker:
         whole = False
         try:
             async with asyncio.timeout(seconds):
-                await self._readable()
-            result = self._pipe.recv()
+                result = await received(self._pipe)
             whole = True
-        except ConnectionError as error:
-            raise EOFError from error
         finally:
             if not whole:
                 # What the process still sends would be taken for the answer to the next question.
-                self.process.kill()
+                if self.process.is_alive():
+                    self.process.kill()
                 self.close()
         if isinstance(result, Exception):
             raise result
         return result
-
-    async def _readable(self) -> None:
-        loop, readable, descriptor = asyncio.get_running_loop(), asyncio.Event(), self._pipe.fileno()
-        loop.add_reader(descriptor, readable.set)
-        try:
-            await readable.wait()
-        finally:
-            loop.remove_reader(descriptor)
-            # A loop of libuv makes what it watches non-blocking.
-            os.set_blocking(descriptor, True)
 
     def is_open(self) -> bool:
         """Whether it can be called."""
@@ -186,6 +174,22 @@ class _Worker:
     def close(self) -> None:
         """End the process, which sees the end of the pipe."""
         self._pipe.close()
+
+
+async def received(pipe: Connection) -> Any:
+    """The next object from a process. Raises EOFError if the process ended."""
+    loop, readable, descriptor = asyncio.get_running_loop(), asyncio.Event(), pipe.fileno()
+    loop.add_reader(descriptor, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        # A loop of libuv makes what it watches non-blocking.
+        os.set_blocking(descriptor, True)
+    try:
+        return pipe.recv()
+    except ConnectionError as error:
+        raise EOFError from error
 
 
 def _work(pipe: Connection, content: bytes, trial: bool) -> None:

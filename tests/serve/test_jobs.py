@@ -8,7 +8,7 @@ from serve import jobs
 from serve.problems import Problem
 
 
-@pytest.mark.parametrize("submitted", [jobs.MOST_KEPT // 2 + 8, jobs.MOST_KEPT + 3])
+@pytest.mark.parametrize("submitted", [jobs.MAX_KEPT // 2 + 8, jobs.MAX_KEPT + 3])
 def test_the_oldest_that_have_ended_are_forgotten_and_no_others(monkeypatch, submitted):
     async def simulated(self, job):
         job.end("done")
@@ -23,7 +23,7 @@ def test_the_oldest_that_have_ended_are_forgotten_and_no_others(monkeypatch, sub
 
     monkeypatch.setattr(jobs.Jobs, "_simulated", simulated)
     kept = asyncio.run(play())
-    assert kept == list(reversed(range(submitted)))[: jobs.MOST_KEPT]
+    assert kept == list(reversed(range(submitted)))[: jobs.MAX_KEPT]
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def endless(monkeypatch):
 def test_no_more_wait_than_there_is_room_for_until_one_is_cancelled(endless):
     async def play() -> None:
         line = jobs.Jobs()
-        waiting = [line.submit(jobs.Job("simulate", {}, None, {})) for _ in range(jobs.MOST_WAITING)]
+        waiting = [line.submit(jobs.Job("simulate", {}, None, {})) for _ in range(jobs.MAX_WAITING)]
         with pytest.raises(Problem) as refused:
             line.submit(jobs.Job("simulate", {}, None, {}))
         assert refused.value.status == 429

@@ -130,7 +130,7 @@ def test_a_worker_in_the_middle_of_an_answer_ends_after_it(bundle):
 
 
 def test_a_bundle_that_is_no_json_is_refused_in_words():
-    with pytest.raises(BundleRefused, match="JSONDecodeError|unexpected end of data"):
+    with pytest.raises(BundleRefused, match="the bundle: "):
         asyncio.run(Workers.start(b"{", 1))
 
 
