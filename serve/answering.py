@@ -17,7 +17,7 @@ Keys = Mapping[str, Any]
 
 
 class Reply(NamedTuple):
-    """An answer or a problem document as JSON, its HTTP status, and whether it left the calibrated range."""
+    """An answer or a problem document as JSON, its HTTP status, and whether it is extrapolated."""
 
     status: int
     extrapolated: bool
@@ -27,20 +27,20 @@ class Reply(NamedTuple):
 def answer(bundle: Bundle, kind: str, question: Mapping[str, Any]) -> Reply:
     """The reply to a question of a kind in :data:`KINDS`; a refusal is a reply, too."""
     try:
-        found = KINDS[kind](bundle, **question)
+        result = KINDS[kind](bundle, **question)
     except QuestionError as refused:
         problem = problems.of(refused)
         return Reply(problem.status, False, as_json(problems.document(problem)))
-    outside = found.get("extrapolated", False) if isinstance(found, dict) else found.extrapolated
-    return Reply(200, outside, as_json(found))
+    extrapolated = result.get("extrapolated", False) if isinstance(result, dict) else result.extrapolated
+    return Reply(200, extrapolated, as_json(result))
 
 
-def size(bundle: Bundle, system: str, at: Keys | None = None, **wanted: Any) -> Any:
+def size(bundle: Bundle, system: str, at: Keys | None = None, **targets: Any) -> Any:
     """The smallest number of engines for a load within targets, of which at least one is named."""
-    if not wanted.keys() - {"machines"}:
+    if not targets.keys() - {"machines"}:
         message = "name at least one target: max_busy_pct, max_response_ms or both"
         raise QuestionError("max_busy_pct", None, message)
-    return ask.size(bundle, system, at, **wanted)
+    return ask.size(bundle, system, at, **targets)
 
 
 def sweep(

@@ -14,7 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from serve import job_routes, problems, reading, responses, routes
 from serve.bodies import Questions
 from serve.encoding import as_json
-from serve.examples import of_systems
+from serve.examples import with_examples
 from serve.guard import Boundary
 from serve.pages import PAGE, pages
 from serve.responses import json_response
@@ -70,19 +70,19 @@ def create_app(settings: Settings) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     responses.install(app)
-    # The boundary has looked at the token; this says so in the description.
-    token = [Depends(HTTPBearer(auto_error=False, description="a token of `etalon token`, where one is asked for"))]
-    read = [*token, Depends(_known)]
-    asked, jobs = routes.questions(service), job_routes.jobs(service)
-    app.include_router(asked, dependencies=token, responses=REFUSALS)
-    named = {**REFUSALS, 404: {"description": "There is no system, class or job of that name", **PROBLEM}}
-    app.include_router(routes.catalogue(service), dependencies=read, responses=named)
-    app.include_router(jobs, dependencies=read, responses=named)
-    app.include_router(reading.router(service), dependencies=read, responses=named)
+    # The guard checks tokens; this puts them into the description.
+    token = [Depends(HTTPBearer(auto_error=False, description="a token of `etalon token`, if the service has any"))]
+    read = [*token, Depends(_refuse_unknown_parameters)]
+    questions, jobs = routes.questions(service), job_routes.jobs(service)
+    app.include_router(questions, dependencies=token, responses=REFUSALS)
+    with_names = {**REFUSALS, 404: {"description": "There is no system, class or job of that name", **PROBLEM}}
+    app.include_router(routes.catalogue(service), dependencies=read, responses=with_names)
+    app.include_router(jobs, dependencies=read, responses=with_names)
+    app.include_router(reading.router(service), dependencies=read, responses=with_names)
     app.include_router(routes.operations(service))
     app.include_router(pages(settings, service.tokens))
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
-    app.add_middleware(Questions, routers=(asked, jobs))
+    app.add_middleware(Questions, routers=(questions, jobs))
     hosts = settings.allowed_hosts | {settings.host.lower()}
     app.add_middleware(Boundary, telemetry=service.telemetry, tokens=service.tokens, hosts=hosts)
     app.state.service = service
@@ -90,7 +90,7 @@ def create_app(settings: Settings) -> FastAPI:
     @lru_cache(maxsize=1)
     def description(workers: Workers | None) -> tuple[dict[str, Any], bytes]:
         """The OpenAPI document, with examples about the systems of these workers, and its JSON."""
-        document = of_systems(_described(app), workers)
+        document = with_examples(_described(app), workers)
         return document, as_json(document)
 
     @app.get("/openapi.json", include_in_schema=False)
@@ -101,23 +101,23 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
-def _known(request: Request) -> None:
-    """Refuse a parameter that the address does not take: one misspelt would be answered as if it had not been given."""
-    known = [field.alias for field in request.scope["route"].dependant.query_params]
-    unknown = next((name for name in request.query_params if name not in known), None)
+def _refuse_unknown_parameters(request: Request) -> None:
+    """Refuse a query parameter that the address does not take: a misspelt one would be ignored."""
+    allowed = [field.alias for field in request.scope["route"].dependant.query_params]
+    unknown = next((name for name in request.query_params if name not in allowed), None)
     if unknown is not None:
-        message = f"{unknown}: this parameter is not known here; use {', '.join(known) or 'none'}"
-        raise problems.Problem(422, "invalid-request", message, field=unknown, allowed=known)
+        message = f"{unknown}: unknown parameter; allowed: {', '.join(allowed) or 'none'}"
+        raise problems.Problem(422, "invalid-request", message, field=unknown, allowed=allowed)
 
 
 def _described(app: FastAPI) -> dict[str, Any]:
-    """The description with the schema of refusals, which no route returns as an answer."""
+    """The OpenAPI document, with the schema of refusals, which no route returns as an answer."""
     if app.openapi_schema is None:
-        described = FastAPI.openapi(app)
+        document = FastAPI.openapi(app)
         schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
-        parts = described["components"]["schemas"]
+        parts = document["components"]["schemas"]
         parts |= {**schema.pop("$defs"), "ProblemDocument": schema}
         for unused in ("HTTPValidationError", "ValidationError"):
             parts.pop(unused, None)
-        app.openapi_schema = described
+        app.openapi_schema = document
     return app.openapi_schema

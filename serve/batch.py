@@ -14,18 +14,18 @@ from serve.encoding import as_json
 from serve.questions import ABOUT_SYSTEMS, Question, SystemQuestion
 from serve.schemas import ProblemDocument
 
-MOST_QUESTIONS = 200
+MAX_QUESTIONS = 200
 # Answers of one call are held until the last is there.
-MOST_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 32 * 1024 * 1024
 
 
-def _asked(body: type[SystemQuestion]) -> type[Question]:
+def _with_kind(body: type[SystemQuestion]) -> type[Question]:
     """A question with its kind beside it."""
     name: Any = Literal[body.kind]
     return create_model(f"Batch{body.__name__}", __base__=Question, kind=(name, ...), question=(body, ...))
 
 
-Asked: Any = reduce(or_, [_asked(body) for body in ABOUT_SYSTEMS])
+AnyQuestion: Any = reduce(or_, [_with_kind(body) for body in ABOUT_SYSTEMS])
 
 
 class BatchQuestion(Question):
@@ -44,7 +44,7 @@ class BatchQuestion(Question):
         }
     )
 
-    questions: list[Annotated[Asked, Field(discriminator="kind")]] = Field(min_length=1, max_length=MOST_QUESTIONS)
+    questions: list[Annotated[AnyQuestion, Field(discriminator="kind")]] = Field(min_length=1, max_length=MAX_QUESTIONS)
 
 
 class BatchItem(Part):

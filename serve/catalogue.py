@@ -1,4 +1,4 @@
-"""What the champion knows of each system, in the words of the service."""
+"""The systems of the champion, as the service describes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from serve.schemas import Conditions, Models, ReferenceSystem, System, Systems
 
 
 def systems(bundle: Mapping[str, Any]) -> dict[str, Any]:
-    """The systems that can be asked about, and every reference system with what is known of it."""
+    """The systems that can be asked about, and every reference system with what is published of it."""
     return Systems(
         model_version=bundle["model_version"],
         systems=[describe(name, entry, lawful(bundle, name)) for name, entry in sorted(bundle["systems"].items())],
@@ -61,7 +61,7 @@ def describe(name: str, entry: Mapping[str, Any], has_conditions: bool = False) 
         points=points,
         classes=[stream["name"] for stream in entry["streams"]],
         metrics=metrics,
-        main_metric=_main(entry),
+        main_metric=_main_metric(entry),
         has_response=bool(entry["response"]),
         has_conditions=has_conditions,
         relatives=list(entry["relatives"]),
@@ -96,7 +96,7 @@ def _operating_tps(entry: Mapping[str, Any]) -> float:
     return float(point_entry(entry, entry["operating_point"])["etr_tps"])
 
 
-def _main(entry: Mapping[str, Any]) -> str:
+def _main_metric(entry: Mapping[str, Any]) -> str:
     """The usage that fills the engines: the workload's total, or the busy of the LPAR."""
-    known = {output.get("series"): output["metric"] for output in reversed(entry["outputs"])}
-    return str(known.get(entry["main_total"], "cpu_busy_pct"))
+    by_series = {output.get("series"): output["metric"] for output in reversed(entry["outputs"])}
+    return str(by_series.get(entry["main_total"], "cpu_busy_pct"))

@@ -84,8 +84,8 @@ class Client:
         machines: Sequence[str] | None = None,
     ) -> answers.SizeAnswer:
         """The smallest number of engines for a load within targets, here and on each of ``machines``."""
-        wanted = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms, "machines": machines}
-        return self._ask("/v1/size", answers.SizeAnswer, system=system, at=at, **wanted)
+        targets = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms, "machines": machines}
+        return self._ask("/v1/size", answers.SizeAnswer, system=system, at=at, **targets)
 
     def max_rate(
         self, system: str, at: At | None = None, *, max_busy_pct: float = 100.0, max_response_ms: MaxResponse = None
@@ -134,8 +134,8 @@ class Client:
 
     def batch(self, questions: Sequence[tuple[str, Mapping[str, Any]]]) -> BatchAnswer:
         """Many questions, each a kind and its body, in one call."""
-        asked = [{"kind": kind, "question": body} for kind, body in questions]
-        return self._ask("/v1/batch", BatchAnswer, questions=asked)
+        items = [{"kind": kind, "question": body} for kind, body in questions]
+        return self._ask("/v1/batch", BatchAnswer, questions=items)
 
     def simulate(self, system: str, at: At | None = None, **options: Any) -> SimulationJob:
         """Begin a simulation of a system; ``options`` as POST /v1/simulate lists them. :meth:`wait` for its result."""
@@ -192,8 +192,8 @@ class Client:
 
     def post(self, path: str, question: Mapping[str, Any]) -> dict[str, Any]:
         """The answer at an address as plain JSON."""
-        found: dict[str, Any] = json.loads(self._send("POST", path, question))
-        return found
+        answer: dict[str, Any] = json.loads(self._send("POST", path, question))
+        return answer
 
     def _ask(self, path: str, kind: type[A], **question: Any) -> A:
         given = {key: value for key, value in question.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What became of the data: verdict of the last check, files loaded, gaps, and the records behind an interval."""
+"""The state of the data: verdict of the last check, files loaded, gaps, and the records behind an interval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from state.files import StateDamaged
 
 log = Log()
 
-MOST_FILES, MOST_GAPS = 200, 200
+MAX_FILES, MAX_GAPS = 200, 200
 ABOUT = ("rule", "title", "subject", "severity", "checked", "unexpected", "advice", "page", "where")
 
 _FILES = """
@@ -43,12 +43,12 @@ _WHERE_STARTS_ARE = """
 """
 _RECORDS = """
     SELECT path, '{type}' AS record_type, count(DISTINCT record_seq) AS records, min(record_seq) AS first_record
-    FROM staging.{view} r JOIN asked USING (smf_sid) JOIN meta.ledger USING (file_id)
-    WHERE r.{start} >= asked.{own} AND r.{start} < asked.{own_end}
+    FROM staging.{view} r JOIN this_interval USING (smf_sid) JOIN meta.ledger USING (file_id)
+    WHERE r.{start} >= this_interval.{start_of} AND r.{start} < this_interval.{end_of}
     GROUP BY path
 """
-_ASKED = """
-    WITH asked AS (
+_INTERVAL = """
+    WITH this_interval AS (
       SELECT smf_sid, interval_start_local, interval_end_local, interval_start_utc, interval_end_utc
       FROM marts.dim_interval WHERE system_id = ? AND interval_start_local = ?)
 """
@@ -56,19 +56,19 @@ _ASKED = """
 
 def quality(folder: Path) -> Quality:
     """The verdict that the data-quality site shows; without one, or with a damaged one, a verdict of None."""
-    report = folder / "quality.json"
+    path = folder / "quality.json"
     try:
-        found = QUALITY.read(report)
+        report = QUALITY.read(path)
     except (OSError, StateDamaged) as problem:
         log.error("quality_unreadable", problem=str(problem))
-        found = None
-    if found is None:
+        report = None
+    if report is None:
         return Quality(verdict=None, checked_at=None, counts={}, problems=[])
-    checked = dt.datetime.fromtimestamp(report.stat().st_mtime, dt.UTC).isoformat()
+    checked = dt.datetime.fromtimestamp(path.stat().st_mtime, dt.UTC).isoformat()
     problems = [
-        {key: finding.get(key) for key in ABOUT} for finding in found["findings"] if finding["status"] != "pass"
+        {key: finding.get(key) for key in ABOUT} for finding in report["findings"] if finding["status"] != "pass"
     ]
-    return Quality(verdict=found["verdict"], checked_at=checked, counts=found["counts"], problems=problems)
+    return Quality(verdict=report["verdict"], checked_at=checked, counts=report["counts"], problems=problems)
 
 
 def files(snapshot: Snapshot) -> Files:
@@ -77,7 +77,7 @@ def files(snapshot: Snapshot) -> Files:
     for row in snapshot.rows(_DAYS):
         days.setdefault(row["system_id"], {})[row["day"].isoformat()] = round(row["hours"], 2)
     return Files(
-        files=[_file(row) for row in snapshot.rows(_FILES, [MOST_FILES])],
+        files=[_file(row) for row in snapshot.rows(_FILES, [MAX_FILES])],
         days=days,
         gaps=[
             Gap(
@@ -87,7 +87,7 @@ def files(snapshot: Snapshot) -> Files:
                 hours=row["gap_s"] / 3600,
                 ipl_local=row["ipl_local"].isoformat() if row["ipl_local"] else None,
             )
-            for row in (snapshot.rows(_GAPS, [MOST_GAPS]) if snapshot.has_table("marts", "fct_gap") else ())
+            for row in (snapshot.rows(_GAPS, [MAX_GAPS]) if snapshot.has_table("marts", "fct_gap") else ())
         ],
     )
 
@@ -97,12 +97,14 @@ def records(snapshot: Snapshot, system: str, start_local: dt.datetime) -> list[R
     queries = []
     for row in snapshot.rows(_WHERE_STARTS_ARE):
         clock = "local" if row["start"].endswith("local") else "utc"
-        own = {"own": f"interval_start_{clock}", "own_end": f"interval_end_{clock}"}
-        queries.append(_RECORDS.format(**{**row, "type": f"SMF {row['type'].replace('_', '.')}"}, **own))
+        limits = {"start_of": f"interval_start_{clock}", "end_of": f"interval_end_{clock}"}
+        queries.append(_RECORDS.format(**{**row, "type": f"SMF {row['type'].replace('_', '.')}"}, **limits))
     if not queries:
         return []
-    found = snapshot.rows(f"{_ASKED} {' UNION ALL '.join(queries)} ORDER BY path, first_record", [system, start_local])
-    return [Record(file=_name(row.pop("path")), **row) for row in found]
+    rows = snapshot.rows(
+        f"{_INTERVAL} {' UNION ALL '.join(queries)} ORDER BY path, first_record", [system, start_local]
+    )
+    return [Record(file=_name(row.pop("path")), **row) for row in rows]
 
 
 def _file(row: dict[str, Any]) -> dict[str, Any]:

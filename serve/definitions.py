@@ -29,8 +29,8 @@ class Definitions:
 
     def _read(self) -> bytes:
         try:
-            found = DEFINITIONS.read(self._path)
+            digests = DEFINITIONS.read(self._path)
         except (OSError, StateDamaged) as problem:
             log.error("definitions_unreadable", problem=str(problem))
-            found = None
-        return b"{}" if found is None else as_json({"published_definitions": found})
+            digests = None
+        return b"{}" if digests is None else as_json({"published_definitions": digests})

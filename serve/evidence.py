@@ -63,8 +63,8 @@ def recorded_msu(snapshot: Snapshot) -> list[dict[str, Any]]:
 def registered(path: Path) -> Versions:
     """The versions of the model as the last fit exported them; none where there is no such file, or a damaged one."""
     try:
-        found = VERSIONS.read(path)
-        return Versions() if found is None else Versions.model_validate(found)
+        versions = VERSIONS.read(path)
+        return Versions() if versions is None else Versions.model_validate(versions)
     except (OSError, StateDamaged) as problem:
         log.error("versions_unreadable", problem=str(problem))
     except ValidationError as problem:

@@ -10,20 +10,20 @@ from serve.workers import Workers
 OF_HISTORIES = ("HeadroomQuestion", "ForecastMsuQuestion")
 
 
-def of_systems(described: dict[str, Any], workers: Workers | None) -> dict[str, Any]:
-    """The OpenAPI description with examples about these systems; none where they could not be answered.
+def with_examples(document: dict[str, Any], workers: Workers | None) -> dict[str, Any]:
+    """The OpenAPI document with examples about systems of these workers; unchanged if nothing is in service yet.
 
-    As it is where nothing is in service yet.
+    A question that no system in service could answer has no example.
     """
     if workers is None:
-        return described
-    known = workers.systems
-    schemas = dict(described["components"]["schemas"])
+        return document
+    systems = workers.systems
+    schemas = dict(document["components"]["schemas"])
     for name, schema in schemas.items():
-        fit = [system for system, recorded in sorted(known.items()) if recorded or name not in OF_HISTORIES]
+        answerable = [system for system, recorded in sorted(systems.items()) if recorded or name not in OF_HISTORIES]
         if "examples" in schema:
-            schemas[name] = {**schema, "examples": _about(schema["examples"], fit) if fit else []}
-    return {**described, "components": {**described["components"], "schemas": schemas}}
+            schemas[name] = {**schema, "examples": _about(schema["examples"], answerable) if answerable else []}
+    return {**document, "components": {**document["components"], "schemas": schemas}}
 
 
 def _about(example: Any, systems: list[str]) -> Any:
@@ -32,5 +32,5 @@ def _about(example: Any, systems: list[str]) -> Any:
         return [_about(one, systems) for one in example]
     if not isinstance(example, dict):
         return example
-    found = {key: _about(value, systems) for key, value in example.items()}
-    return {**found, "system": systems[0]} if found.get("system") not in (None, *systems) else found
+    copied = {key: _about(value, systems) for key, value in example.items()}
+    return {**copied, "system": systems[0]} if copied.get("system") not in (None, *systems) else copied

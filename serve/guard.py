@@ -116,10 +116,10 @@ class Boundary:
             if not self._tokens.any():
                 detail = "the last token was withdrawn, so nobody may ask: make a new one with `etalon token NAME`"
             raise Problem(401, "token-required", detail, headers={"WWW-Authenticate": 'Bearer realm="etalon"'})
-        wanted = "read" if scope["method"] == "GET" or path == "/session" else "ask"
-        if not grant.may(wanted):
-            scopes = {"WWW-Authenticate": f'Bearer realm="etalon", error="insufficient_scope", scope="{wanted}"'}
-            raise Problem(403, "scope-required", f"this takes a token with the scope `{wanted}`", scopes)
+        scope_needed = "read" if scope["method"] == "GET" or path == "/session" else "ask"
+        if not grant.may(scope_needed):
+            scopes = {"WWW-Authenticate": f'Bearer realm="etalon", error="insufficient_scope", scope="{scope_needed}"'}
+            raise Problem(403, "scope-required", f"this takes a token with the scope `{scope_needed}`", scopes)
         take(self._tokens, grant)
         return grant
 
@@ -156,10 +156,10 @@ def _is_called(host: str, names: frozenset[str]) -> bool:
 
 def _cookie(headers: Headers) -> str:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(SESSION_COOKIE)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(SESSION_COOKIE)
     except CookieError:
         return ""
-    return found.value if found else ""
+    return cookie.value if cookie else ""
 
 
 def _decorated(headers: list[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:

@@ -1,4 +1,4 @@
-"""What the published snapshot says of LPARs over time: busy, capacity, classes, and how the last days compare."""
+"""LPARs over time, from the published snapshot: busy, capacity, classes, and changes of the last days."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BUCKETS: dict[Every, str] = {
     "hour": "date_trunc('hour', interval_start_local)",
     "day": "date_trunc('day', interval_start_local)",
 }
-MOST_ROWS = 4000
+MAX_ROWS = 4000
 INTERVAL_S = 900.0
 
 # What a system used and had, by bucket of local time; a system of several LPARs has their sum.
@@ -184,7 +184,7 @@ _ON_MACHINE = """
 def overview(snapshot: Snapshot) -> Overview:
     """Every machine and LPAR with a history: its last 24 hours beside the same a week before, its peak, its MSU."""
     published = snapshot.published_at()
-    known = {row["system_id"]: row for row in snapshot.rows(_LPARS)}
+    lpars = {row["system_id"]: row for row in snapshot.rows(_LPARS)}
     on_machine = {row["machine"]: row["lpars"] for row in snapshot.rows(_ON_MACHINE)}
     systems, machines = [], []
     for row in snapshot.rows(_LAST_DAYS):
@@ -204,7 +204,7 @@ def overview(snapshot: Snapshot) -> Overview:
                 )
             )
             continue
-        about = known[row["name"]]
+        about = lpars[row["name"]]
         if about["run_intervals"] == about["intervals"]:
             continue
         systems.append(
@@ -241,7 +241,7 @@ def span(snapshot: Snapshot, system: str) -> tuple[dt.datetime, dt.datetime] | N
 def finest(first: dt.datetime, last: dt.datetime) -> Every:
     """The finest bucket that keeps a span within the most rows."""
     seconds = (last - first).total_seconds()
-    return "interval" if seconds / INTERVAL_S <= MOST_ROWS else "hour" if seconds / 3600 <= MOST_ROWS else "day"
+    return "interval" if seconds / INTERVAL_S <= MAX_ROWS else "hour" if seconds / 3600 <= MAX_ROWS else "day"
 
 
 def history(snapshot: Snapshot, system: str, first: dt.datetime, last: dt.datetime, every: Every) -> History:
@@ -266,8 +266,8 @@ def classes(snapshot: Snapshot, system: str) -> list[ClassRow]:
     for row in snapshot.rows(_CLASSES, [system, system]):
         weeks.setdefault(row["class_name"], {})[row["week"]] = row
     rows = []
-    for name, known in weeks.items():
-        now, before, after = known.get("last"), known.get("before", {}), known.get("after", {})
+    for name, by_week in weeks.items():
+        now, before, after = by_week.get("last"), by_week.get("before", {}), by_week.get("after", {})
         if now is None:
             continue
         goal = goals.get(name, {})

@@ -1,4 +1,4 @@
-"""Simulations over HTTP: submitted, followed, cancelled."""
+"""Simulations over HTTP: submit, follow and cancel."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def jobs(service: Service) -> APIRouter:
     router = APIRouter(tags=["simulations"])
 
     async def submitted(kind: str, question: Question, request: Request, bundle: bytes = b"{}") -> Response:
-        asked = question.model_dump(exclude_none=True)
-        job = service.jobs.submit(Job(kind, asked, _owner(request), bundle))
+        body = question.model_dump(exclude_none=True)
+        job = service.jobs.submit(Job(kind, body, _owner(request), bundle))
         return json_response(as_json(job.document()), 202, {"Location": f"/v1/jobs/{job.job}"})
 
     @router.post("/v1/simulate", status_code=202, response_model=SimulationJob, operation_id="simulate")
@@ -37,10 +37,10 @@ def jobs(service: Service) -> APIRouter:
             raise Problem(422, "invalid-request", "name either a network or a system", field="network")
         if question.system is None:
             return await submitted("replay", question, request)
-        found = await service.evaluate("network", _load(question))
-        if found.status != 200:
-            return json_response(found.body, found.status)
-        return await submitted("replay", question, request, found.body)
+        network = await service.evaluate("network", _load(question))
+        if network.status != 200:
+            return json_response(network.body, network.status)
+        return await submitted("replay", question, request, network.body)
 
     @router.get("/v1/jobs", response_model=JobList, operation_id="jobs")
     async def listed(request: Request) -> Response:
@@ -55,9 +55,9 @@ def jobs(service: Service) -> APIRouter:
     @router.delete("/v1/jobs/{job}", response_model=SimulationJob, operation_id="cancel")
     async def cancel(job: str, request: Request) -> Response:
         """Forget a simulation, and cancel it if it has not ended."""
-        found = service.jobs.owned(job, _owner(request), _everyone(request))
-        await service.jobs.forget(found)
-        return json_response(as_json(found.document()))
+        cancelled = service.jobs.owned(job, _owner(request), _everyone(request))
+        await service.jobs.forget(cancelled)
+        return json_response(as_json(cancelled.document()))
 
     return router
 

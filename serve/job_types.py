@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from serve.answers import Answer, Bottleneck, Output, Part, Solver
-from serve.questions import Asked, Question, SystemId
+from serve.questions import At, Question, SystemId
 
 Seed = Annotated[int, Field(ge=0, lt=2**63, description="the same seed gives the same answer")]
 Column = Annotated[
@@ -32,7 +32,7 @@ class SimulateQuestion(Question):
     model_config = ConfigDict(json_schema_extra={"examples": [{"system": "cics53-18cp", "horizon": 100000}]})
 
     system: SystemId
-    at: Asked = None
+    at: At = None
     seed: Seed = 1
     horizon: int = Field(default=400_000, ge=1_000, le=20_000_000, description="transactions in all, at least")
     replications: int = Field(default=8, ge=1, le=64)
@@ -61,7 +61,7 @@ class ReplayQuestion(Question):
 
     network: str | None = Field(default=None, min_length=1, description="a network description in TOML")
     system: SystemId | None = Field(default=None, description="a calibrated system in place of `network`")
-    at: Asked = None
+    at: At = None
     transactions: dict[str, Column] = Field(description="columns: arrival, class, response_ms, and work such as cp_us")
     seed: Seed = 1
 

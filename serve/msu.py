@@ -11,12 +11,12 @@ import numpy as np
 from model.capacity.msu_forecast import RecordedMsu, forecast_msu
 
 
-def forecast(bundle: Mapping[str, Any], recorded: Iterable[Mapping[str, Any]], **asked: Any) -> dict[str, Any]:
+def forecast(bundle: Mapping[str, Any], recorded: Iterable[Mapping[str, Any]], **question: Any) -> dict[str, Any]:
     """The answer of :func:`model.capacity.msu_forecast.forecast_msu` over rows of ``serve.evidence.recorded_msu``."""
-    found = []
+    lpars = []
     for name, group in groupby(recorded, key=lambda row: row["name"]):
         rows = list(group)
-        found.append(
+        lpars.append(
             RecordedMsu(
                 lpar=name,
                 system=rows[-1]["system_id"],
@@ -26,4 +26,4 @@ def forecast(bundle: Mapping[str, Any], recorded: Iterable[Mapping[str, Any]], *
                 four_hour_msu=np.array([row["msu"] for row in rows], float),
             )
         )
-    return forecast_msu(bundle, found, **asked)
+    return forecast_msu(bundle, lpars, **question)

@@ -1,4 +1,4 @@
-"""What a question about a system can set, with what it is today: the keys the page offers as fields."""
+"""The keys that a question about a system can set, with today's values: the fields of the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from serve.schemas import Option
 UNITS = {"kb": "KB", "mb": "MB", "tps": "transactions/s"}
 """Units by the last word of a key."""
 SHARES = [OFF, ON, "0.1", "0.25", "0.5", "0.75"]
-"""Of how much of the work a published effect is asked; on: of as much as it was measured on."""
+"""Shares of the work for which a published effect can be asked; on: the share it was measured on."""
 KEYS = {"etr_tps": "Transactions per second", "engines": "General-purpose CPs", "think_time": "Think time, s"}
 KEYS |= {"file_size": "File size, MB"}
 SHORT = {word: word.upper() for word in ("http", "ifp", "ims", "jvm", "lpar", "lu2")}
@@ -26,25 +26,25 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
     """The keys besides the load that can be asked of a system of the bundle."""
     engines, machine = float(entry["engines"]), entry.get("on_machine")
     most = max(2.0 * engines, float(machine["engines"]) if machine else 0.0)
-    found = [Option(key="engines", label="General-purpose CPs", today=engines, least=1, most=most)]
+    options = [Option(key="engines", label="General-purpose CPs", today=engines, least=1, most=most)]
     ziips = entry.get("ziip") or {}
     count = float(ziips.get("engines", 0.0))
     most_ziips = max(2.0 * count + 2.0, engines)
-    found.append(Option(key="ziip_engines", label="zIIPs", today=count, least=0, most=most_ziips))
+    options.append(Option(key="ziip_engines", label="zIIPs", today=count, least=0, most=most_ziips))
     if ziips.get("threads", 1.0) > 1.0:
-        found.append(Option(key="smt", label="SMT of the zIIPs", today="on", choices=["on", "off"]))
+        options.append(Option(key="smt", label="SMT of the zIIPs", today="on", choices=["on", "off"]))
     weights = entry.get("weights") or {}
     if machine and weights.get("total", 0.0) > weights.get("own", 0.0):
-        own = float(weights["own"])
-        found.append(Option(key="weight", label="Weight of the LPAR", today=own, least=1, most=3 * own))
+        weight = float(weights["own"])
+        options.append(Option(key="weight", label="Weight of the LPAR", today=weight, least=1, most=3 * weight))
         today = "on" if machine["capped"] else "off"
-        found.append(Option(key="cap", label="Held to its share by weight", today=today, choices=["off", "on"]))
+        options.append(Option(key="cap", label="Held to its share by weight", today=today, choices=["off", "on"]))
         held_to = machine.get("cap_engines")
-        found.append(Option(key="cap", label="Absolute cap, engines", today=held_to, least=0.1, most=most))
+        options.append(Option(key="cap", label="Absolute cap, engines", today=held_to, least=0.1, most=most))
     ratings = entry.get("machine_ratings", ())
     machines = rated(ratings)
     if entry.get("service_units_per_s") or identity(str(entry.get("machine")), ratings) in machines:
-        found.append(Option(key="machine", label="Machine", today="", choices=["", *machines]))
+        options.append(Option(key="machine", label="Machine", today="", choices=["", *machines]))
     for limit in entry.get("limits", ()):
         if limit.get("kind") == "devices":
             continue
@@ -52,52 +52,52 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
         if "servers" in limit:
             one.today = places = float(limit["servers"]["centre"])
             one.least, one.most = 1, 4 * places
-        found.append(one)
+        options.append(one)
     for name, law in entry["response"].items():
         if "of_interval" in law:
-            found.append(Option(key=f"response_ms.{name}", label=f"Measured response of {name}, ms", today=None))
-    return found + _effects(entry.get("adjustments", {}), {"cpu"}, parts_of(entry))
+            options.append(Option(key=f"response_ms.{name}", label=f"Measured response of {name}, ms", today=None))
+    return options + _effects(entry.get("adjustments", {}), {"cpu"}, parts_of(entry))
 
 
 def of_conditions(bundle: Mapping[str, Any], system: str) -> tuple[list[Option], list[Option]]:
     """What can be asked of a system measured at conditions, and what picks figures of one measurement."""
-    known = conditions_of(bundle, system)
-    changes = [_condition(one) for one in known if not one.selects]
+    conditions = conditions_of(bundle, system)
+    changes = [_condition(one) for one in conditions if not one.selects]
     laws = bundle.get("conditions", {})
     if lawful(bundle, system):
         figures = (row for row in laws["rows"] if row["system"] == system)
         quantities = {quantity_of(row["metric"], row["unit"]) for row in figures} - {None}
         changes += _effects(laws.get("adjustments", {}), quantities, levels_named(laws, system))
-    return changes, [_condition(one) for one in known if one.selects]
+    return changes, [_condition(one) for one in conditions if one.selects]
 
 
 def _condition(one: Condition) -> Option:
     """A field for a key: a choice of levels, or a number about those measured."""
-    label = KEYS.get(one.key) or _spelt(one.key)
+    label = KEYS.get(one.key) or _in_words(one.key)
     if not one.is_number:
         return Option(key=one.key, label=label, today="", choices=["", *one.levels])
     measured = [float(level) for level in one.levels]
-    found = Option(key=one.key, label=label, today=one.today, measured=measured)
+    option = Option(key=one.key, label=label, today=one.today, measured=measured)
     if measured:
-        found.least, found.most = measured[0] / 2, 2 * measured[-1]
-    return found
+        option.least, option.most = measured[0] / 2, 2 * measured[-1]
+    return option
 
 
-def _spelt(key: str) -> str:
+def _in_words(key: str) -> str:
     """A key in words: `buffer_kb` as Buffer, KB."""
     words = key.split("_")
     unit = UNITS.get(words[-1])
-    said = " ".join(SHORT.get(word, word) for word in (words[:-1] if unit else words))
-    return said[:1].upper() + said[1:] + (f", {unit}" if unit else "")
+    text = " ".join(SHORT.get(word, word) for word in (words[:-1] if unit else words))
+    return text[:1].upper() + text[1:] + (f", {unit}" if unit else "")
 
 
 def _effects(plain: Mapping[str, Any], quantities: Collection[str | None], parts: Collection[str]) -> list[Option]:
     """The published effects that change any of these quantities, those about traffic of such parts first."""
-    found = []
-    known = from_plain(plain)
-    for name, about in sorted(known.items(), key=lambda one: (not one[1].concerns(parts), one[0])):
+    options = []
+    adjustments = from_plain(plain)
+    for name, about in sorted(adjustments.items(), key=lambda one: (not one[1].concerns(parts), one[0])):
         if about.quantities & set(quantities):
             where = dict.fromkeys(source.partition(":")[0] for source in about.sources)
             meaning = f"{about.changes}; from {', '.join(where)}"
-            found.append(Option(key=f"adjust.{name}", label=about.title, today=OFF, choices=SHARES, meaning=meaning))
-    return found
+            options.append(Option(key=f"adjust.{name}", label=about.title, today=OFF, choices=SHARES, meaning=meaning))
+    return options

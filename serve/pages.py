@@ -48,9 +48,9 @@ def pages(settings: Settings, tokens: Tokens) -> APIRouter:
 
     @router.get("/quality/{path:path}")
     async def quality(path: str) -> Response:
-        wanted = _file(settings.quality, path or "index.html")
-        if wanted is not None:
-            return FileResponse(wanted)
+        file = _file(settings.quality, path or "index.html")
+        if file is not None:
+            return FileResponse(file)
         if not path or path == "index.html":
             # There is no report before the first check, which the page's view of the data says.
             return RedirectResponse("/#/data", 307)
@@ -63,7 +63,7 @@ def _file(folder: Path, path: str) -> Path | None:
     """The file of a folder that a path names; None where there is none, or no file may be called that."""
     try:
         root = folder.resolve()
-        wanted = (root / path).resolve()
-        return wanted if wanted.is_relative_to(root) and wanted.is_file() else None
+        file = (root / path).resolve()
+        return file if file.is_relative_to(root) and file.is_file() else None
     except (OSError, ValueError):
         return None

@@ -12,7 +12,7 @@ from serve.history import CLASS_SUMS
 from serve.records import Change
 from serve.snapshot import Snapshot
 
-FEWEST_PAIRS = 3
+MIN_PAIRS = 3
 Z_95 = 1.6448536
 UNITS = {"cpu_busy_pct": "pct", "rate_tps": "tran/s", "cpu_us_per_tran": "us/tran", "response_ms": "ms"}
 
@@ -57,15 +57,15 @@ def compared(
 
 def _by_hour(snapshot: Snapshot, system: str, first: dt.date, last: dt.date) -> dict[tuple[str, str], dict[Hour, Sums]]:
     limits = {"first": dt.datetime.combine(first, dt.time.min), "last": dt.datetime.combine(last, dt.time.max)}
-    found: dict[tuple[str, str], dict[Hour, Sums]] = {}
+    sums_by_metric: dict[tuple[str, str], dict[Hour, Sums]] = {}
     with snapshot.cursor() as cursor:
         cursor.execute(_HOURS, {"system": system, **limits})
         rows = sorted(cursor.fetchall(), key=lambda row: (row[3], row[2], row[:2]))
         for weekday, hour, metric, class_name, *sums in rows:
             above, below = (number(one) for one in sums)
             if above is not None and below:
-                found.setdefault((metric, class_name), {})[weekday, hour] = above, below
-    return found
+                sums_by_metric.setdefault((metric, class_name), {})[weekday, hour] = above, below
+    return sums_by_metric
 
 
 def _days(before: dict[Hour, Sums], after: dict[Hour, Sums]) -> list[tuple[Sums, Sums]]:
@@ -83,9 +83,9 @@ def _change(metric: str, class_name: str, pairs: list[tuple[Sums, Sums]]) -> Cha
     a, b = _ratios(pairs)
     change, half = 100.0 * (b / a - 1.0), None
     # The jackknife: what the change would be without each of the days.
-    without = [_ratios(pairs[:i] + pairs[i + 1 :]) for i in range(len(pairs)) if len(pairs) >= FEWEST_PAIRS]
+    without = [_ratios(pairs[:i] + pairs[i + 1 :]) for i in range(len(pairs)) if len(pairs) >= MIN_PAIRS]
     changes = [100.0 * (later / before - 1.0) for before, later in without if before]
-    if (days := len(changes)) >= FEWEST_PAIRS:
+    if (days := len(changes)) >= MIN_PAIRS:
         mean = fmean(changes)
         half = student_95(days - 1) * math.sqrt(sum((one - mean) ** 2 for one in changes) * (days - 1) / days)
     return Change(

@@ -55,9 +55,9 @@ def of(error: Problem | QuestionError) -> Problem:
     return Problem(422, "unanswerable-question", str(error), **more)
 
 
-def invalid(found: Sequence[Mapping[str, Any]]) -> Problem:
+def invalid(errors_found: Sequence[Mapping[str, Any]]) -> Problem:
     """Errors of pydantic's as a problem: the first in a sentence, all of them beside it."""
-    errors = list({one["field"]: one for one in map(_one, reversed(found))}.values())[::-1]
+    errors = list({one["field"]: one for one in map(_one, reversed(errors_found))}.values())[::-1]
     first = errors[0]
     return Problem(422, "invalid-request", _placed(first), field=first["field"], errors=errors)
 
@@ -67,8 +67,8 @@ def said(item: Mapping[str, Any]) -> str:
     return _placed(_one(item))
 
 
-def _placed(found: Mapping[str, Any]) -> str:
-    return f"{found['field']}: {found['message']}" if found["field"] else str(found["message"])
+def _placed(error: Mapping[str, Any]) -> str:
+    return f"{error['field']}: {error['message']}" if error["field"] else str(error["message"])
 
 
 def _one(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _unknown(path: Sequence[str]) -> str:
     """What to do with a field that is not known where it stands."""
     if len(path) == 1 and (path[0] in KEYS or path[0].startswith(PREFIXES)):
         return f'loads and changes stand in `at`: "at": {{"{path[0]}": …}}'
-    return "this field is not known; remove it or correct its name"
+    return "unknown field: remove it or correct its name"
 
 
 def _kind(value: Any) -> str:

@@ -75,9 +75,7 @@ class OperatingPoint(BaseModel):
     smt: str | Number | None = Field(default=None, description="threads of a zIIP core: on (2) or off (1)")
 
 
-Asked = Annotated[
-    OperatingPoint | None, Field(description="the load and what is changed; left out, the operating point")
-]
+At = Annotated[OperatingPoint | None, Field(description="the load and what is changed; left out, the operating point")]
 
 
 class PredictQuestion(SystemQuestion):
@@ -90,7 +88,7 @@ class PredictQuestion(SystemQuestion):
         json_schema_extra={"examples": [{"system": "cics53-18cp", "at": {"growth_pct": 20}}]},
     )
 
-    at: Asked = None
+    at: At = None
 
 
 class SizeQuestion(SystemQuestion):
@@ -103,7 +101,7 @@ class SizeQuestion(SystemQuestion):
         json_schema_extra={"examples": [{"system": "cics53-18cp", "at": {"growth_pct": 30}, "max_busy_pct": 90}]},
     )
 
-    at: Asked = None
+    at: At = None
     max_busy_pct: BusyTarget | None = None
     max_response_ms: ResponseTarget | None = None
     machines: Machines | None = None
@@ -117,7 +115,7 @@ class MaxRateQuestion(SystemQuestion):
     answer = answers.MaxRateAnswer
     model_config = ConfigDict(json_schema_extra={"examples": [{"system": "cics53-18cp", "max_busy_pct": 90}]})
 
-    at: Asked = None
+    at: At = None
     max_busy_pct: BusyTarget = 100.0
     max_response_ms: ResponseTarget | None = None
 
@@ -140,7 +138,7 @@ class SweepQuestion(SystemQuestion):
     steps: int | None = Field(
         default=None, ge=2, le=400, description="left out, every whole number of engines, or eleven of anything else"
     )
-    at: Asked = None
+    at: At = None
     metrics: list[str] = Field(default=[], description="metrics that POST /v1/predict answers; none for all")
 
 
@@ -154,8 +152,8 @@ class CompareQuestion(SystemQuestion):
         json_schema_extra={"examples": [{"system": "cics53-18cp", "a": {}, "b": {"engines": 20, "growth_pct": 10}}]},
     )
 
-    a: Asked = None
-    b: Asked = None
+    a: At = None
+    b: At = None
     other: SystemId | None = Field(default=None, description="the system of question b, where it is another one")
 
 
@@ -167,7 +165,7 @@ class HeadroomQuestion(SystemQuestion):
     answer = answers.HeadroomAnswer
     model_config = ConfigDict(json_schema_extra={"examples": [{"system": "PRDA", "max_busy_pct": 90}]})
 
-    at: Asked = None
+    at: At = None
     max_busy_pct: BusyTarget = 90.0
     max_response_ms: ResponseTarget | None = None
 
@@ -180,7 +178,7 @@ class ExplainQuestion(SystemQuestion):
     answer = answers.ExplainAnswer
     model_config = ConfigDict(json_schema_extra={"examples": [{"system": "cics53-18cp"}]})
 
-    at: Asked = None
+    at: At = None
 
 
 class ForecastMsuQuestion(Question):

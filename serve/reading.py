@@ -53,10 +53,10 @@ def _add_histories(routes: APIRouter, snapshot: Snapshot) -> None:
         """Follow rate, cost and response of a service class over local time."""
         begin, end = _span(snapshot, system, first, to)
         step = every or history.finest(begin, end)
-        found = history.class_history(snapshot, system, class_name, begin, end, step)
-        if not found.start_local:
+        series = history.class_history(snapshot, system, class_name, begin, end, step)
+        if not series.start_local:
             raise Problem(404, "unknown-class", f"no service class {class_name!r} in {system} then", field="class_name")
-        return found
+        return series
 
     @routes.get("/v1/systems/{system:path}/periods")
     def two_periods(
@@ -124,16 +124,16 @@ def _local(field: str, given: dt.datetime) -> dt.datetime:
 def _span(
     snapshot: Snapshot, system: str, first: dt.datetime | None, to: dt.datetime | None
 ) -> tuple[dt.datetime, dt.datetime]:
-    """The asked span, as far as anything was recorded; Problem 404 for a system the snapshot does not know, 422 for a
+    """The span of a request within what was recorded; Problem 404 for a system the snapshot does not know, 422 for a
     span that ends before it begins."""
-    known = history.span(snapshot, system)
-    if known is None:
+    recorded = history.span(snapshot, system)
+    if recorded is None:
         message = f"the snapshot has no intervals of {system!r}; see /v1/overview"
         raise Problem(404, "unknown-system", message, field="system")
     if first is not None and to is not None and to <= first:
         raise Problem(422, "invalid-request", f"to: {to} should be after from, {first}", field="to")
-    end = known[1] + dt.timedelta(seconds=1)
-    begin = known[0] if first is None else max(_local("from", first), known[0])
+    end = recorded[1] + dt.timedelta(seconds=1)
+    begin = recorded[0] if first is None else max(_local("from", first), recorded[0])
     return begin, end if to is None else min(_local("to", to), end)
 
 
@@ -141,6 +141,6 @@ def _step(every: Every | None, begin: dt.datetime, end: dt.datetime) -> Every:
     """The step asked for, or the finest that suits the span; Problem 422 where that of all groups is too much."""
     finest = history.finest(begin, end)
     if every == "interval" and finest == "day":
-        message = f"every: a span of more than {history.MOST_ROWS:,} hours takes hour or day; or ask for less"
+        message = f"every: a span of more than {history.MAX_ROWS:,} hours takes hour or day; or ask for less"
         raise Problem(422, "invalid-request", message, field="every")
     return every or finest

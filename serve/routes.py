@@ -1,4 +1,4 @@
-"""Questions over HTTP, what there is to ask about, and whether the service is well."""
+"""Questions over HTTP, the catalogue of what can be asked, probes and metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from serve.answers import ForecastMsuAnswer
-from serve.batch import MOST_BYTES, BatchAnswer, BatchQuestion, joined
+from serve.batch import MAX_BYTES, BatchAnswer, BatchQuestion, joined
 from serve.champion import ChampionUnavailable
 from serve.encoding import as_json
 from serve.evidence import measured_points, recorded_msu, registered
@@ -19,7 +19,6 @@ from serve.questions import ABOUT_SYSTEMS, ForecastMsuQuestion, SystemQuestion
 from serve.responses import json_response
 from serve.schemas import Conditions, MeasuredPoints, Models, Readiness, Systems
 from serve.service import Service
-from serve.snapshot import SnapshotUnavailable
 from serve.workers import Evaluation
 
 
@@ -29,7 +28,7 @@ def questions(service: Service) -> APIRouter:
     for body in ABOUT_SYSTEMS:
         router.add_api_route(
             f"/v1/{body.kind}",
-            _answering(service, body),
+            _endpoint(service, body),
             methods=["POST"],
             response_model=body.answer,
             summary=body.summary,
@@ -38,21 +37,21 @@ def questions(service: Service) -> APIRouter:
         )
 
     @router.post("/v1/batch", response_model=BatchAnswer, operation_id="batch")
-    async def batch(asked: BatchQuestion, request: Request) -> Response:
+    async def batch(body: BatchQuestion, request: Request) -> Response:
         """Answer many questions in one call, all with the same champion; each is answered or refused by itself.
 
         A client that goes is not answered any further.
         """
-        take(service.tokens, request.state.grant, len(asked.questions) - 1)
+        take(service.tokens, request.state.grant, len(body.questions) - 1)
         workers = await service.champion.workers()
         replies: list[tuple[int, bytes]] = []
         size = 0
-        for one in asked.questions:
+        for one in body.questions:
             if await request.is_disconnected():
                 break
             try:
-                if size > MOST_BYTES:
-                    message = f"the answers before have {MOST_BYTES} bytes; ask for the rest in another call"
+                if size > MAX_BYTES:
+                    message = f"the answers before have {MAX_BYTES} bytes; ask for the rest in another call"
                     raise Problem(413, "batch-too-large", message)
                 reply = await service.answer(one.question, workers)
                 replies.append((reply.status, reply.body))
@@ -65,37 +64,37 @@ def questions(service: Service) -> APIRouter:
     async def forecast_msu(question: ForecastMsuQuestion, _: Request) -> Response:
         """Forecast rolling four-hour MSU by LPAR and machine, from recorded MSU and the growth of the classes."""
         recorded = as_json(await asyncio.to_thread(recorded_msu, service.snapshot))
-        asked = question.arguments().removesuffix(b"}") + b',"recorded":' + recorded + b"}"
-        return _replied(await service.evaluate("forecast-msu", asked))
+        arguments = question.arguments().removesuffix(b"}") + b',"recorded":' + recorded + b"}"
+        return _response(await service.evaluate("forecast-msu", arguments))
 
     return router
 
 
-def _answering(service: Service, body: type[SystemQuestion]) -> Callable[..., Awaitable[Response]]:
-    async def answered(question: SystemQuestion, _: Request) -> Response:
-        return _replied(await service.answer(question))
+def _endpoint(service: Service, body: type[SystemQuestion]) -> Callable[..., Awaitable[Response]]:
+    async def answer(question: SystemQuestion, _: Request) -> Response:
+        return _response(await service.answer(question))
 
-    answered.__annotations__["question"] = body
-    return answered
+    answer.__annotations__["question"] = body
+    return answer
 
 
-def _replied(reply: Evaluation) -> Response:
+def _response(reply: Evaluation) -> Response:
     return json_response(reply.body, reply.status)
 
 
 def catalogue(service: Service) -> APIRouter:
-    """What there is to ask about, and what it rests on."""
+    """Systems, conditions, measured points and models."""
     router = APIRouter(tags=["catalogue"])
 
     @router.get("/v1/systems", response_model=Systems, operation_id="systems")
     async def systems() -> Response:
         """List the systems that can be asked about, and every reference system with what is known of it."""
-        return _replied(await service.evaluate("systems"))
+        return _response(await service.evaluate("systems"))
 
     @router.get("/v1/systems/{system:path}/conditions", response_model=Conditions, operation_id="conditions")
     async def conditions(system: str) -> Response:
         """List the conditions that a system of studies can be asked about, with the levels that were measured."""
-        return _replied(await service.evaluate("conditions", as_json({"system": system})))
+        return _response(await service.evaluate("conditions", as_json({"system": system})))
 
     @router.get("/v1/systems/{system:path}/points", operation_id="points")
     async def points(system: str) -> MeasuredPoints:
@@ -108,7 +107,7 @@ def catalogue(service: Service) -> APIRouter:
     async def models() -> Response:
         """Describe the model in service (version, data it was fitted on, validation errors), and earlier versions."""
         versions = await asyncio.to_thread(registered, service.settings.versions)
-        return _replied(await service.evaluate("models", versions.model_dump_json().encode()))
+        return _response(await service.evaluate("models", versions.model_dump_json().encode()))
 
     return router
 
@@ -125,11 +124,11 @@ def operations(service: Service) -> APIRouter:
     @router.get("/readyz", responses={503: {"model": Readiness}}, response_model=Readiness, operation_id="readyz")
     async def readyz() -> Response:
         """Say whether questions can be answered, and what is missing if not."""
-        asked = service.champion.workers(), service.snapshot.ready()
-        champion, snapshot = await asyncio.gather(*asked, return_exceptions=True)
-        for found in (champion, snapshot):
-            if isinstance(found, BaseException) and not isinstance(found, ChampionUnavailable | SnapshotUnavailable):
-                raise found
+        parts = service.champion.workers(), service.snapshot.ready()
+        champion, snapshot = await asyncio.gather(*parts, return_exceptions=True)
+        for outcome in (champion, snapshot):
+            if isinstance(outcome, BaseException) and not isinstance(outcome, Problem):
+                raise outcome
         ready = not isinstance(champion, ChampionUnavailable)
         state = (service.champion.error or "ok") if ready else str(champion)
         checks = {"champion": state, "snapshot": "ok" if snapshot is None else str(snapshot)}

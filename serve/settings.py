@@ -50,7 +50,7 @@ class Settings(BaseModel):
     def _guarded(self) -> Settings:
         if not is_loopback(self.host) and self.token is None and not self.tokens.exists():
             raise ValueError(
-                f"ETALON_HOST: {self.host} can be reached by others, and no token is asked of them; "
+                f"ETALON_HOST: {self.host} can be reached from other machines, and no token protects it; "
                 "make one with `etalon token NAME`, or set ETALON_TOKEN"
             )
         return self
@@ -98,9 +98,9 @@ def settings(**given: Any) -> Settings:
     Raises SettingsError for the first that is wrong.
     """
     variables = {name: f"ETALON_{name.upper()}" for name in Settings.model_fields}
-    found = {name: os.environ[variable] for name, variable in variables.items() if variable in os.environ}
+    environment = {name: os.environ[variable] for name, variable in variables.items() if variable in os.environ}
     try:
-        return Settings(**(found | given))
+        return Settings(**(environment | given))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         message = first["msg"].removeprefix("Value error, ")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = Log()
 
 # An open database holds on to some memory after every large query, so that it is opened anew after so many.
-MOST_CURSORS = 500
+MAX_CURSORS = 500
 UNUSABLE = "the snapshot cannot be used, as the service's log says: publish it again with `etalon publish`"
 
 
@@ -84,12 +84,12 @@ class Snapshot:
 
     def has_table(self, schema: str, table: str) -> bool:
         """Whether the snapshot holds a table or view of that name."""
-        found = self.rows(
+        tables = self.rows(
             "SELECT 1 FROM information_schema.tables "
             "WHERE table_catalog = 'snapshot' AND table_schema = ? AND table_name = ?",
             [schema, table],
         )
-        return bool(found)
+        return bool(tables)
 
     def published_at(self) -> datetime | None:
         """When the snapshot was published, or None when there is none."""
@@ -103,7 +103,7 @@ class Snapshot:
         if identity is None:
             raise SnapshotUnavailable("no snapshot is published: run `etalon build` and `etalon publish`")
         self._cursors += 1
-        if self._connection is None or identity != self._identity or self._cursors > MOST_CURSORS:
+        if self._connection is None or identity != self._identity or self._cursors > MAX_CURSORS:
             self._connection, self._identity, self._cursors = self._open(), identity, 1
         return self._connection
 

@@ -55,11 +55,11 @@ class Allowance:
         self.left = min(float(self.per_minute), self.left + (now - self.since) * self.per_minute / 60.0)
         self.since = now
         # More than a whole minute's is taken when the minute is whole, or it would never be.
-        wanted = min(count, self.per_minute)
-        if self.left >= wanted:
+        needed = min(count, self.per_minute)
+        if self.left >= needed:
             self.left -= count
             return 0.0
-        return (wanted - self.left) * 60.0 / self.per_minute
+        return (needed - self.left) * 60.0 / self.per_minute
 
 
 class Tokens:
@@ -106,10 +106,10 @@ class Tokens:
         """Count requests of a grant; 0, or the seconds to wait where it has none left."""
         if grant.per_minute is None:
             return 0.0
-        known = self._allowances.get(grant.sha256)
-        if known is None or known.per_minute != grant.per_minute:
-            known = self._allowances[grant.sha256] = Allowance(grant.per_minute, float(grant.per_minute))
-        return known.take(count)
+        allowance = self._allowances.get(grant.sha256)
+        if allowance is None or allowance.per_minute != grant.per_minute:
+            allowance = self._allowances[grant.sha256] = Allowance(grant.per_minute, float(grant.per_minute))
+        return allowance.take(count)
 
     def _all(self) -> Sequence[Grant]:
         return [*self._own, *self._filed]

@@ -21,7 +21,7 @@ from tests.fuzz.checks import layouts
 
 Part = TypeVar("Part")
 
-MOST_BYTES = 1 << 16
+MAX_BYTES = 1 << 16
 """Longest input: of longer ones the end is cut off."""
 
 _STRUCTURAL = re.compile(r"offset|length|count|number|size|entries|displacement|version|_num|index|triplet")
@@ -50,7 +50,7 @@ class Number(NamedTuple):
 def mutated(name: str, rng: random.Random, data: bytes) -> bytes:
     """An input of a target with one to three changes of its structure."""
     for _ in range(rng.randint(1, 3)):
-        data = rng.choice(CHANGES[name])(rng, data)[:MOST_BYTES]
+        data = rng.choice(CHANGES[name])(rng, data)[:MAX_BYTES]
     return data
 
 

@@ -293,7 +293,7 @@ def test_a_batch_ends_where_its_client_has_gone(home):
 
 
 def test_a_batch_is_answered_until_its_answers_are_too_much_for_one_call(client, monkeypatch):
-    monkeypatch.setattr("serve.routes.MOST_BYTES", 1)
+    monkeypatch.setattr("serve.routes.MAX_BYTES", 1)
     asked = {"questions": [{"kind": "predict", "question": {"system": "shop"}}] * 2}
     first, second = client.ask("/v1/batch", asked).json()["answers"]
     assert (first["status"], second["status"]) == (200, 413)

@@ -95,7 +95,7 @@ def test_a_new_snapshot_is_read_while_a_request_finishes_on_the_old_one(home):
 
 
 def test_a_snapshot_is_opened_anew_after_many_requests_while_one_finishes_on_the_old_opening(home, monkeypatch):
-    monkeypatch.setattr("serve.snapshot.MOST_CURSORS", 2)
+    monkeypatch.setattr("serve.snapshot.MAX_CURSORS", 2)
     snapshot = Snapshot(home / "published" / "etalon.duckdb")
     with snapshot.cursor() as old:
         opened = snapshot._connection
