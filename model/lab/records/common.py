@@ -11,6 +11,8 @@ from model.lab.records.clock import Clock, mmssttt, tod
 from model.published.plan import LabPlan
 
 Row = Mapping[str, Any]
+Column = Any
+"""One value for all rows, or one for each row."""
 Sections = Mapping[str, Sequence[Row]]
 
 SIXTEENTHS_US_PER_S = 16_000_000

@@ -1,27 +1,51 @@
-"""SMF 70 subtype 1 of an interval: CPU activity of an LPAR with dedicated CPs."""
+"""SMF 70 subtype 1: CPU activity.
+
+The sections' columns are made here for studies and twins alike; those of twins are arrays.
+"""
 
 from model.lab.construct import IntervalData
 from model.lab.records.clock import TOD_UNITS_PER_US
-from model.lab.records.common import Record, Setting, rmf_product, samples, standard_header
+from model.lab.records.common import Column, Record, Setting, rmf_product, samples, standard_header
 
 DEDICATED = 0xFFFF
 ONLINE_AT_END = 0x01
 RATIO_ONE = 1024
 SPEED_ONE = 256
+CP_TYPE, ZIIP_TYPE = 0, 2
+CP_INDEX, ZIIP_INDEX = 1, 2
 
 
 def cpu_activity(setting: Setting, interval: IntervalData) -> Record:
-    """The record of an interval.
+    """The record of an interval of a study: an LPAR with dedicated CPs.
 
     Wait time stands in the CPU sections in store clock units and in the logical processor sections in us. An engine
     that waits is not dispatched, so that busy time is the same from either.
     """
-    plan, engines = setting.plan, setting.plan.engines
+    plan, engines, cycles = setting.plan, setting.plan.engines, samples(interval)
     online_us = interval.length_ms * 1000
-    control = {
+    return Record(
+        "smf70_1",
+        {
+            "header": [standard_header(setting, "smf70", 70, 1, interval.end)],
+            "product": [rmf_product(setting, "smf70", interval)],
+            "control": [control(setting, engines, cycles)],
+            "cpu": [processor(wait, number, CP_TYPE) for number, wait in enumerate(interval.wait_us)],
+            "partition": [partition(plan.lpar_name, 1, engines, cycles, plan.system_name)],
+            "logical_processor": [
+                logical_processor(online_us - wait, online_us, number, DEDICATED, CP_INDEX)
+                for number, wait in enumerate(interval.wait_us)
+            ],
+            "cpu_identification": [identification("CP", engines, cycles)],
+        },
+    )
+
+
+def control(setting: Setting, engines: int, cycles: int) -> dict[str, Column]:
+    """The control section: machine, physical engines, and factors of a machine without multithreading."""
+    return {
         "smf70mod": bytes.fromhex(setting.machine_type),
         "smf70bnp": engines,
-        "smf70dsa": samples(interval),
+        "smf70dsa": cycles,
         "smf70cpa": setting.software_adjustment,
         "smf70hwm": setting.model,
         "smf70nrm": SPEED_ONE,
@@ -33,40 +57,36 @@ def cpu_activity(setting: Setting, interval: IntervalData) -> Record:
         "smf70cpa_scaling_factor": 1,
         "smf70cpc_type": setting.machine_type,
     }
-    cpus = [
-        {"smf70wat": wait * TOD_UNITS_PER_US, "smf70cid": number, "smf70cnf": ONLINE_AT_END, "smf70typ": 0}
-        for number, wait in enumerate(interval.wait_us)
-    ]
-    partition = {
-        "smf70lpm": plan.lpar_name,
-        "smf70lpn": 1,
-        "smf70bdn": engines,
-        "smf70bda": engines * samples(interval),
-        "smf70stn": plan.system_name,
+
+
+def processor(wait_us: Column, number: int, kind: int) -> dict[str, Column]:
+    """A CPU section."""
+    return {"smf70wat": wait_us * TOD_UNITS_PER_US, "smf70cid": number, "smf70cnf": ONLINE_AT_END, "smf70typ": kind}
+
+
+def partition(name: str, number: int, engines: int, cycles: int, system: str, first: int = 0) -> dict[str, Column]:
+    """A partition section, whose logical processors begin at the `first`."""
+    return {
+        "smf70lpm": name, "smf70lpn": number, "smf70bdn": engines, "smf70bds": first, "smf70bda": engines * cycles,
+        "smf70stn": system,
+    }  # fmt: skip
+
+
+def logical_processor(
+    dispatched_us: Column, online_us: int, address: int, weight: int, index: int
+) -> dict[str, Column]:
+    """A logical processor section; `index` is that of its identification section."""
+    return {
+        "smf70pdt": dispatched_us,
+        "smf70edt": dispatched_us,
+        "smf70vpa": address,
+        "smf70bps": weight,
+        "smf70cix": index,
+        "smf70ont": online_us,
+        "smf70wst": online_us - dispatched_us,
     }
-    logical = [
-        {
-            "smf70pdt": online_us - wait,
-            "smf70edt": online_us - wait,
-            "smf70vpa": number,
-            "smf70bps": DEDICATED,
-            "smf70cix": 1,
-            "smf70ont": online_us,
-            "smf70wst": wait,
-        }
-        for number, wait in enumerate(interval.wait_us)
-    ]
-    return Record(
-        "smf70_1",
-        {
-            "header": [standard_header(setting, "smf70", 70, 1, interval.end)],
-            "product": [rmf_product(setting, "smf70", interval)],
-            "control": [control],
-            "cpu": cpus,
-            "partition": [partition],
-            "logical_processor": logical,
-            "cpu_identification": [
-                {"smf70cin": "CP", "smf70ctn": engines, "smf70can": engines * samples(interval)},
-            ],
-        },
-    )
+
+
+def identification(name: str, engines: int, cycles: int) -> dict[str, Column]:
+    """A CPU identification section: the engines of a type."""
+    return {"smf70cin": name, "smf70ctn": engines, "smf70can": engines * cycles}

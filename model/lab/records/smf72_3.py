@@ -1,10 +1,15 @@
-"""SMF 72 subtype 3 of an interval: one record for every service class and report class."""
+"""SMF 72 subtype 3: one record for every interval and service class or report class.
 
-from collections.abc import Iterator, Mapping
+The sections' columns are made here for studies, printed figures and twins alike; those of twins are arrays.
+"""
+
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from model.lab.construct import Cpu, IntervalData
-from model.lab.records.common import Record, Setting, Timed, rmf_product, standard_header
+from model.lab.records.common import Column, Record, Row, Setting, Timed, rmf_product, standard_header
 from model.published.plan import Region, ServiceClass
 
 REPORT_CLASS = 0x80
@@ -15,11 +20,12 @@ GOAL_IN_MS = 0x80
 AVERAGE_RESPONSE, VELOCITY, SYSTEM_GOAL = 0x40, 0x20, 0x08
 US_PER_HUNDREDTH = 10_000
 UNIT_US = 1024
+SPEED_ONE, RATIO_ONE = 256, 1024
 NOTHING = Cpu(0, 0, 0)
 
 
 def workload_activity(setting: Setting, interval: IntervalData) -> Iterator[Record]:
-    """The records of an interval: service classes, then report classes.
+    """The records of an interval of a study: service classes, then report classes.
 
     A group whose CPU is not published has no report class; the service class that holds its regions carries it.
     """
@@ -32,7 +38,7 @@ def workload_activity(setting: Setting, interval: IntervalData) -> Iterator[Reco
             **_goal(service),
             **_cpu(setting, interval.class_cpu(plan, service.name)),
             **_transactions(interval, mine),
-            **_residency(interval, spaces),
+            **_resident_spaces(interval, spaces),
         }
         yield class_record(setting, interval, service.name, service.workload, service.description, period)
     for entry in plan.transactions:
@@ -43,7 +49,7 @@ def workload_activity(setting: Setting, interval: IntervalData) -> Iterator[Reco
     for group in known:
         period = {
             **_cpu(setting, interval.group_cpu(group) or NOTHING),
-            **_residency(interval, _spaces(group.regions)),
+            **_resident_spaces(interval, _spaces(group.regions)),
         }
         yield class_record(
             setting, interval, group.report_class, "", group.report_description, period, contributor=group.service_class
@@ -56,33 +62,15 @@ def class_record(
     name: str,
     workload: str,
     description: str,
-    period: Mapping[str, Any],
+    period: Row,
     contributor: str = "",
     policy: str = POLICY,
 ) -> Record:
     """The record of a class with one period; a class with a `contributor` is a report class."""
-    adjustment = setting.rate.adjustment
-    control = {
-        "r723mscf": REPORT_CLASS if contributor else 0,
-        "r723mnsp": policy,
-        "r723mdsp": "Policy of the rendered system",
-        "r723mcpu": COEFFICIENT_ONE,
-        "r723msrb": COEFFICIENT_ONE,
-        "r723mtvl": STATE_SAMPLING_MS,
-        "r723mtv_n": interval.length_ms // STATE_SAMPLING_MS,
-        "r723mwnm": workload,
-        "r723mcnm": name,
-        "r723mcde": description,
-        "r723mcpg": 1,
-        "r723madj": adjustment,
-        "r723nadj": adjustment,
-        "r723clsc": contributor,
-        "r723nffi": 256,
-        "r723nffs": 256,
-        "r723mcf": 1024,
-        "r723cpa_actual": setting.software_adjustment,
-        "r723cpa_scaling_factor": 1,
-    }
+    control = class_control(
+        setting, interval.length_ms, name, workload=workload, description=description, contributor=contributor,
+        policy=policy,
+    )  # fmt: skip
     return Record(
         "smf72_3",
         {
@@ -94,28 +82,82 @@ def class_record(
     )
 
 
+def class_control(
+    setting: Setting,
+    length_ms: int,
+    name: Column,
+    *,
+    workload: Column = "",
+    description: str = "",
+    contributor: str = "",
+    policy: str = POLICY,
+    policy_description: str = "Policy of the rendered system",
+    ziip_speed: int = SPEED_ONE,
+) -> dict[str, Column]:
+    """The control section of a class, or of many: each column one value, or one for each record."""
+    adjustment = setting.rate.adjustment
+    return {
+        "r723mscf": REPORT_CLASS if contributor else 0,
+        "r723mnsp": policy,
+        "r723mdsp": policy_description,
+        "r723mcpu": COEFFICIENT_ONE,
+        "r723msrb": COEFFICIENT_ONE,
+        "r723mtvl": STATE_SAMPLING_MS,
+        "r723mtv_n": length_ms // STATE_SAMPLING_MS,
+        "r723mwnm": workload,
+        "r723mcnm": name,
+        "r723mcde": description,
+        "r723mcpg": 1,
+        "r723madj": adjustment,
+        "r723nadj": adjustment,
+        "r723clsc": contributor,
+        "r723nffi": SPEED_ONE,
+        "r723nffs": ziip_speed,
+        "r723mcf": RATIO_ONE,
+        "r723cpa_actual": setting.software_adjustment,
+        "r723cpa_scaling_factor": 1,
+    }
+
+
+def response_goal(goal_ms: Column, importance: Column) -> dict[str, Column]:
+    """A goal of an average response."""
+    return {"r723crgf": AVERAGE_RESPONSE, "r723crtf": GOAL_IN_MS, "r723cval": goal_ms, "r723cimp": importance}
+
+
+def service_units(tcb: Column, srb: Column) -> dict[str, Column]:
+    """Service units of CPU by kind, and their sum."""
+    return {"r723ccpu": tcb, "r723csrb": srb, "r723csrv": tcb + srb}
+
+
+def ended_times(ended: Column, elapsed_us: Column, squares_us2: Column) -> dict[str, Column]:
+    """Ended transactions with the sums of their elapsed times and of the squares of these."""
+    return {
+        "r723crcp": ended,
+        "r723ctetx": elapsed_us,
+        "r723ctet": np.rint(elapsed_us / UNIT_US),
+        "r723cetsx": np.rint(squares_us2),
+        "r723cets": np.rint(squares_us2 / UNIT_US**2),
+    }
+
+
+def residency(time_us: Column) -> dict[str, Column]:
+    """Time in storage, all of it active."""
+    units = np.rint(time_us / UNIT_US)
+    return {"r723ctrr": units, "r723ctat": units}
+
+
 def _goal(service: ServiceClass) -> dict[str, Any]:
     goal = service.goal
     if "velocity" in goal:
         return {"r723crgf": VELOCITY, "r723cval": goal["velocity"], "r723cimp": service.importance}
     if "response_ms" in goal:
-        return {
-            "r723crgf": AVERAGE_RESPONSE,
-            "r723crtf": GOAL_IN_MS,
-            "r723cval": goal["response_ms"],
-            "r723cimp": service.importance,
-        }
+        return response_goal(goal["response_ms"], service.importance)
     return {"r723crgf": SYSTEM_GOAL}
 
 
 def _cpu(setting: Setting, cpu: Cpu) -> dict[str, Any]:
-    tcb, srb = setting.service_units(cpu.tcb), setting.service_units(cpu.srb)
-    return {
-        "r723ccpu": float(tcb),
-        "r723csrb": float(srb),
-        "r723csrv": float(tcb + srb),
-        "r723ciit": float(cpu.interrupt * US_PER_HUNDREDTH),
-    }
+    units = service_units(float(setting.service_units(cpu.tcb)), float(setting.service_units(cpu.srb)))
+    return units | {"r723ciit": float(cpu.interrupt * US_PER_HUNDREDTH)}
 
 
 def _transactions(interval: IntervalData, report_classes: list[str]) -> dict[str, Any]:
@@ -123,25 +165,17 @@ def _transactions(interval: IntervalData, report_classes: list[str]) -> dict[str
     if not report_classes:
         return {}
     ended = sum(interval.ended[name] for name in report_classes)
-    row: dict[str, Any] = {"r723crcp": ended}
     if ended and all(name in interval.elapsed_us for name in report_classes):
-        elapsed_us = sum(interval.elapsed_us[name] for name in report_classes)
-        squares = 2.0 * elapsed_us * elapsed_us / ended
-        row |= {
-            "r723ctetx": float(elapsed_us),
-            "r723ctet": float(round(elapsed_us / UNIT_US)),
-            "r723cetsx": float(round(squares)),
-            "r723cets": float(round(squares / UNIT_US**2)),
-        }
-    return row
+        elapsed_us = float(sum(interval.elapsed_us[name] for name in report_classes))
+        return ended_times(ended, elapsed_us, 2.0 * elapsed_us * elapsed_us / ended)
+    return {"r723crcp": ended}
 
 
-def _residency(interval: IntervalData, spaces: int) -> dict[str, Any]:
+def _resident_spaces(interval: IntervalData, spaces: int) -> dict[str, Any]:
     """Address spaces in storage and active all through the interval."""
     if not spaces:
         return {}
-    units = float(round(spaces * interval.length_ms * 1000 / UNIT_US))
-    return {"r723ctrr": units, "r723ctat": units}
+    return residency(spaces * interval.length_ms * 1000)
 
 
 def _spaces(regions: tuple[Region, ...]) -> int:

@@ -5,18 +5,18 @@ together. Options: `jobs` (how many, one step each), `parallel` (how many at a t
 `program` and `start_after_s`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from model.lab.errors import LabError
-from model.lab.records.common import SYSTEM_FLAGS, Record, Setting
+from model.lab.records.common import Setting
+from model.lab.records.smf30 import step
 from model.lab.samples import spread_total
 from model.lab.writers.interface import Output, Target, Window
 
-STEP_TOTAL = 4
 HUNDREDTHS = 100
 JOB_SPREAD = 0.08
 START_AFTER_S = 10
@@ -44,9 +44,10 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
             end = start + length * TEN_MS
             steps.append((end, number, start))
             start = end
+    program = str(options["program"])
     return Output(
         records=[
-            _record(setting, options, number, start, end, excps[number], cpu[number])
+            step(setting, _job(options, number), program, number, start, end, excps[number], cpu[number])
             for end, number, start in sorted(steps)
         ]
     )
@@ -57,45 +58,6 @@ def _room(window: Window) -> int:
     return round((window.seconds - 2 * START_AFTER_S) * HUNDREDTHS)
 
 
-def _record(
-    setting: Setting, options: Any, number: int, start: datetime, end: datetime, excps: int, cpu: int
-) -> Record:
-    clock, plan = setting.clock, setting.plan
+def _job(options: Mapping[str, Any], number: int) -> str:
     prefix = str(options["prefix"])
-    job = prefix if int(options.get("jobs", 1)) == 1 else f"{prefix}{number + 1:0{8 - len(prefix)}d}"
-    header = {
-        "smf30flg": SYSTEM_FLAGS,
-        "smf30rty": 30,
-        "smf30tme": clock.hundredths(end),
-        "smf30dte": clock.day(end),
-        "smf30sid": plan.smf_sid,
-        "smf30wid": "JES2",
-        "smf30stp": STEP_TOTAL,
-    }
-    subsystem = {
-        "smf30typ": STEP_TOTAL,
-        "smf30rvn": "05",
-        "smf30pnm": "SMF",
-        "smf30syn": plan.system_name,
-        "smf30syp": plan.sysplex,
-    }
-    identification = {
-        "smf30jbn": job,
-        "smf30pgm": str(options["program"]),
-        "smf30stm": "STEP1",
-        "smf30jnm": f"JOB{number + 1:05d}",
-        "smf30stn": 1,
-        "smf30sit": clock.hundredths(start),
-        "smf30std": clock.day(start),
-        "smf30rst": clock.hundredths(start),
-        "smf30rsd": clock.day(start),
-    }
-    sections: dict[str, Any] = {
-        "header": [header],
-        "subsystem": [subsystem],
-        "identification": [identification],
-        "io": [{"smf30tep": excps, "smf30tex": excps}],
-        "completion": [{"smf30scc": 0}],
-        "cpu": [{"smf30cpt": cpu, "smf30ist": clock.hundredths(start), "smf30idt": clock.day(start)}],
-    }
-    return Record("smf30", sections)
+    return prefix if int(options.get("jobs", 1)) == 1 else f"{prefix}{number + 1:0{8 - len(prefix)}d}"

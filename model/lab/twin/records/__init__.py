@@ -1,1 +1,1 @@
-"""Records of many intervals at once, column by column."""
+"""What is measured of a twin as records of many intervals at once; the sections are those of `model.lab.records`."""

@@ -9,10 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ingest.registry import Registry
-from model.lab.records.common import Setting, rmf_product, standard_header
-
-Column = Any
-"""One value for all rows, or one for each row."""
+from model.lab.records.common import Column, Setting, rmf_product, standard_header
 
 
 @dataclass(frozen=True, slots=True)

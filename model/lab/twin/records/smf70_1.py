@@ -5,15 +5,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.lab.records.clock import TOD_UNITS_PER_US
-from model.lab.records.common import samples
-from model.lab.records.smf70_1 import DEDICATED, ONLINE_AT_END, RATIO_ONE, SPEED_ONE
+from model.lab.records.common import Column, samples
+from model.lab.records.smf70_1 import (
+    CP_INDEX,
+    CP_TYPE,
+    DEDICATED,
+    RATIO_ONE,
+    SPEED_ONE,
+    ZIIP_INDEX,
+    ZIIP_TYPE,
+    control,
+    identification,
+    logical_processor,
+    partition,
+    processor,
+)
 from model.lab.twin.measured import Measured, machine_of
-from model.lab.twin.records.columns import Column, Columns, Frame
+from model.lab.twin.records.columns import Columns, Frame
 from model.network import Network, Station
 
-CP_TYPE, ZIIP_TYPE = 0, 2
-CP_INDEX, ZIIP_INDEX = 1, 2
 CAPPED = 0x10
 VERTICAL_LOW, VERTICAL_MEDIUM, VERTICAL_HIGH = 0x40, 0x80, 0xC0
 HIPERDISPATCH = 0xC0
@@ -70,12 +80,10 @@ def cpu_activity(
     skip = 0
     for number, m in enumerate(neighbours):
         engines = sum(pool.station.servers for pool in pools(network, m))
-        partition = {
-            "smf70lpm": m.lpar.smf_sid, "smf70lpn": all_lpars.index(m) + 1, "smf70bdn": engines, "smf70bds": skip,
-            "smf70bda": engines * cycles, "smf70stn": m.lpar.smf_sid,
-            "smf70mtid": int(any(p.threads > 1 for p in pools(network, m))),
-        }  # fmt: skip
-        columns.add("smf70_1_partition", record, partition, number)
+        sid = m.lpar.smf_sid
+        row = partition(sid, all_lpars.index(m) + 1, engines, cycles, sid, skip)
+        row["smf70mtid"] = int(any(p.threads > 1 for p in pools(network, m)))
+        columns.add("smf70_1_partition", record, row, number)
         first = 0
         for pool in pools(network, m):
             _logical(columns, record, network, pool, online_us, cycles, skip, first)
@@ -87,20 +95,15 @@ def cpu_activity(
         idle = {"smf70vpa": engine, "smf70cix": index, "smf70ont": online_us}
         columns.add("smf70_1_logical_processor", record, idle, skip + engine)
     for index, name in ((CP_INDEX, "CP"), (ZIIP_INDEX, "IIP")):
-        identified = {"smf70cin": name, "smf70ctn": physical[index], "smf70can": physical[index] * cycles}
+        identified = identification(name, physical[index], cycles)
         columns.add("smf70_1_cpu_identification", record, identified, index - 1)
 
 
 def _control(columns: Columns, frame: Frame, record: np.ndarray, mine: Sequence[Pool], own: Measured) -> None:
-    setting = frame.setting
-    software = setting.software_adjustment
     row: dict[str, Column] = {
-        "smf70mod": bytes.fromhex(setting.machine_type), "smf70bnp": sum(pool.physical for pool in mine),
-        "smf70inb": PHYSICAL_PRESENT, "smf70dsa": samples(frame.spans[0]), "smf70cpa": software,
-        "smf70mcf": RATIO_ONE, "smf70cf": RATIO_ONE, "smf70atd": RATIO_ONE, "smf70nrm": SPEED_ONE,
-        "smf70adj": setting.rate.adjustment, "smf70cpa_actual": software, "smf70cpa_scaling_factor": 1,
-        "smf70csc": (mine[0].machine or own.lpar.smf_sid).upper()[:16],
-        "smf70cpc_type": setting.machine_type, "smf70hhf": HIPERDISPATCH if _is_vertical(mine[0].station) else 0,
+        **control(frame.setting, sum(pool.physical for pool in mine), samples(frame.spans[0])),
+        "smf70inb": PHYSICAL_PRESENT, "smf70csc": (mine[0].machine or own.lpar.smf_sid).upper()[:16],
+        "smf70hhf": HIPERDISPATCH if _is_vertical(mine[0].station) else 0,
     }  # fmt: skip
     for pool in mine[1:]:
         gain = pool.station.smt.gain if pool.station.smt is not None else 1.0
@@ -131,11 +134,8 @@ def _processors(columns: Columns, record: np.ndarray, mine: Sequence[Pool], onli
                 }  # fmt: skip
                 columns.add("smf70_1_core", record, row, core)
             for thread in range(pool.threads):
-                row = {
-                    "smf70wat": wait * TOD_UNITS_PER_US, "smf70cid": 2 * core + thread if multithreading else core,
-                    "smf70cnf": ONLINE_AT_END, "smf70typ": CP_TYPE if pool.index == CP_INDEX else ZIIP_TYPE,
-                }  # fmt: skip
-                columns.add("smf70_1_cpu", record, row, section)
+                number, kind = 2 * core + thread if multithreading else core, _engine_type(pool)
+                columns.add("smf70_1_cpu", record, processor(wait, number, kind), section)
                 section += 1
             core += 1
 
@@ -157,16 +157,17 @@ def _logical(
     weight = DEDICATED if share is None else round(share.weight)
     idle = np.rint(dispatched * (2 - pool.density)) if pool.threads > 1 else 0
     for engine in range(station.servers):
-        row = {
-            "smf70pdt": dispatched, "smf70edt": dispatched, "smf70vpa": first + engine, "smf70bps": weight,
-            "smf70acs": weight * cycles, "smf70cix": pool.index, "smf70ont": online_us,
-            "smf70wst": online_us - dispatched, "smf70mtit": idle,
-        }  # fmt: skip
+        row = logical_processor(dispatched, online_us, first + engine, weight, pool.index)
+        row |= {"smf70acs": weight * cycles, "smf70mtit": idle}
         if share is not None:
             row["smf70vpf"] = CAPPED if share.cap == "share" else 0
             row["smf70hw_cap_limit"] = round(HUNDREDTHS * share.cap) if isinstance(share.cap, int | float) else 0
             row["smf70pof"] = _polarisation(network, station, engine)
         columns.add("smf70_1_logical_processor", record, row, skip + engine)
+
+
+def _engine_type(pool: Pool) -> int:
+    return CP_TYPE if pool.index == CP_INDEX else ZIIP_TYPE
 
 
 def _is_vertical(station: Station) -> bool:

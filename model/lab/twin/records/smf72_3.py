@@ -6,12 +6,15 @@ import numpy as np
 import pyarrow as pa
 
 from model.lab.records.smf72_3 import (
-    AVERAGE_RESPONSE,
-    COEFFICIENT_ONE,
-    GOAL_IN_MS,
-    POLICY,
+    RATIO_ONE,
+    SPEED_ONE,
     STATE_SAMPLING_MS,
     UNIT_US,
+    class_control,
+    ended_times,
+    residency,
+    response_goal,
+    service_units,
 )
 from model.lab.twin.activity import BUCKET_LIMITS_PCT
 from model.lab.twin.measured import Measured
@@ -25,8 +28,6 @@ NO_LIMIT_PCT = 2**31 - 1
 BEGIN_TO_END = 0x80
 QUEUE_KINDS = ("region", "initiator")
 NAMED_DELAYS, DELAY_NAME_LENGTH = 15, 16
-RATIO_ONE = 1024
-SPEED_ONE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +55,12 @@ def workload_activity(
     def tiled(values: tuple[object, ...]) -> list[object]:
         return list(values) * shape[0]
 
-    control = {
-        "r723mnsp": POLICY, "r723mdsp": "Policy of the twin", "r723mcpu": COEFFICIENT_ONE, "r723msrb": COEFFICIENT_ONE,
-        "r723mtvl": STATE_SAMPLING_MS, "r723mtv_n": frame.spans[0].length_ms // STATE_SAMPLING_MS,
-        "r723mwnm": tiled(tuple(w.upper() for w in m.workloads)), "r723mcnm": tiled(m.service_classes), "r723mcpg": 1,
-        "r723madj": rate.adjustment, "r723nadj": rate.adjustment, "r723nffi": SPEED_ONE, "r723nffs": faster,
-        "r723mcf": RATIO_ONE, "r723mcfs": round(RATIO_ONE * gain), "r723cpa_actual": frame.setting.software_adjustment,
-        "r723cpa_scaling_factor": 1,
-    }  # fmt: skip
-    columns.add("smf72_3_control", at, control)
+    control = class_control(
+        frame.setting, frame.spans[0].length_ms, tiled(m.service_classes),
+        workload=tiled(tuple(w.upper() for w in m.workloads)), policy_description="Policy of the twin",
+        ziip_speed=faster,
+    )  # fmt: skip
+    columns.add("smf72_3_control", at, control | {"r723mcfs": round(RATIO_ONE * gain)})
     units = {
         "ziip": m.ziip_s * rate.su_per_s,
         "on_cp": m.ziip_on_cp_s * rate.su_per_s,
@@ -74,13 +72,10 @@ def workload_activity(
     states = tuple(int(subsystem != "") for subsystem in m.subsystems)
     period = {
         "r723cper": 1, "r723crtx": 1, "r723cwmx": tiled(states), "r723cwmn": tiled(states),
-        "r723crgf": AVERAGE_RESPONSE,
-        "r723crtf": GOAL_IN_MS, "r723cval": tiled(m.goals_ms), "r723rtdm": tiled(m.goals_ms),
-        "r723cimp": tiled(m.importances), "r723ccpu": cpu, "r723csrb": units["srb"], "r723csrv": cpu + units["srb"],
-        "r723csup": units["ziip"], "r723csuc": units["on_cp"], "r723ciit": m.cp_s * INTERRUPT_SHARE * 1e6,
-        "r723crcp": m.ended, "r723ctetx": m.elapsed_s * 1e6, "r723ctet": np.rint(m.elapsed_s * 1e6 / UNIT_US),
-        "r723cetsx": np.rint(m.squares_s2 * 1e12), "r723cets": np.rint(m.squares_s2 * 1e12 / UNIT_US**2),
-        "r723ctat": np.rint(m.elapsed_s * 1e6 / UNIT_US), "r723ctrr": np.rint(m.elapsed_s * 1e6 / UNIT_US),
+        **response_goal(tiled(m.goals_ms), tiled(m.importances)), "r723rtdm": tiled(m.goals_ms),
+        **service_units(cpu, units["srb"]), "r723csup": units["ziip"],
+        "r723csuc": units["on_cp"], "r723ciit": m.cp_s * INTERRUPT_SHARE * 1e6,
+        **ended_times(m.ended, m.elapsed_s * 1e6, m.squares_s2 * 1e12), **residency(m.elapsed_s * 1e6),
         "r723cqdtx": queued * 1e6, "r723cqdt": np.rint(queued * 1e6 / UNIT_US), "r723circ": np.rint(m.ios),
         "r723cict": m.io_using_s * 1e6 / IO_UNIT_US, "r723ciot": m.io_waiting_s * 1e6 / IO_UNIT_US,
         **_states(m, queued, States(random)),
