@@ -16,10 +16,12 @@ COMPUTED = {
     "s42dsamo",
     "s42dssno",
     "s42dssnl",
-    "s42dssn2o",
-    "s42dssn2l",
-    "s42dssn3o",
-    "s42dssn3l",
+    "s42dss2o",
+    "s42dss2l",
+    "s42dss3o",
+    "s42dss3l",
+    "s42dss4o",
+    "s42dss4l",
 }
 
 

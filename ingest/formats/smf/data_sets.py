@@ -47,6 +47,7 @@ STATISTICS = (
     Statistics("sync", 88, 92),
     Statistics("write", 96, 100),
     Statistics("device_write", 104, 108),
+    Statistics("establish", 112, 116),
 )
 
 
