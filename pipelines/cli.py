@@ -30,6 +30,7 @@ SUBJECTS = {
     "twins": ("twin",),
     "reproducing": ("reproduce",),
     "reporting": ("report", "export"),
+    "layouts": ("layout",),
 }
 """The commands of each module of `pipelines.commands`."""
 
