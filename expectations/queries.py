@@ -179,18 +179,18 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         "Waiting of the CPs against their dispatching by day, of LPARs whose CPs are shared and have one thread",
         ("system", "day"),
         f"""
-        with machine as (
-          select machine, interval_start_utc, max(shared_engines) as engines,
+        with cpc as (
+          select cpc, interval_start_utc, max(shared_engines) as engines,
             sum(dispatch_s) / nullif(max(shared_engines * interval_s), 0) as part_busy
-          from marts.fct_machine_interval
+          from marts.fct_cpc_interval
           where engine_type = 'CP'
           group by all
         ),
         partition as (
           select interval_key, bool_or(is_wait_completion) as is_wait_completion,
             bool_and(part_busy <= {MOST_BUSY_WITH_ROOM} and engines > 1 and coalesce(capped_pct, 0) = 0) as has_room
-          from marts.fct_machine_interval
-          join machine using (machine, interval_start_utc)
+          from marts.fct_cpc_interval
+          join cpc using (cpc, interval_start_utc)
           where engine_type = 'CP' and interval_key is not null
           group by interval_key
         ),

@@ -376,13 +376,13 @@ def forecast_msu(found: Mapping[str, Any]) -> str:
     for subject in found["subjects"]:
         peak = subject["recorded"]
         row = {"scope": subject["scope"], "name": subject["name"], "at": peak["peak_at_local"]}
-        row["peak"] = peak["peak_four_hour_msu"]
+        row["peak"] = peak["peak_r4ha_msu"]
         ahead = subject["forecast"][1:]
         for step in ahead[2::3] or ahead[-1:]:
             heads.setdefault(str(step["week"]), f"in {step['week']} weeks")
             row[str(step["week"])] = within(step)
         rows.append(row)
-    columns = {"scope": "of", "name": "name", "peak": "4-hour MSU", "at": "at", **heads}
+    columns = {"scope": "of", "name": "name", "peak": "R4HA (MSU)", "at": "at", **heads}
     notes = [f"  note: {note}" for note in found["notes"]]
     return "\n".join([table(rows, columns, "  "), f"  model {found['model_version']}", *notes])
 

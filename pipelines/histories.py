@@ -29,9 +29,9 @@ _QUERIES = {
         ios_per_tran, mean_idle
         FROM marts.fct_service_class SEMI JOIN recent USING (interval_key)""",
     "systems": "SELECT system_id, smf_sid, cpc_type FROM marts.dim_system",
-    "machines": """SELECT machine, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s,
+    "machines": """SELECT cpc AS machine, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s,
         is_dedicated, weight, is_initially_capped, cap_engines, logical_processors, shared_engines, physical_engines
-        FROM marts.fct_machine_interval
+        FROM marts.fct_cpc_interval
         SEMI JOIN (SELECT DISTINCT start_at FROM recent) ON start_at = interval_start_utc""",
     "transactions": """SELECT interval_key, class_kind, workload, transaction_class, transactions_ended
         FROM marts.fct_transaction_cost SEMI JOIN recent USING (interval_key)

@@ -313,7 +313,7 @@ class RecordedPeak(Part):
 
     from_local: str
     to_local: str
-    peak_four_hour_msu: float
+    peak_r4ha_msu: float
     peak_at_local: str
 
 

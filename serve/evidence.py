@@ -18,7 +18,7 @@ log = Log()
 
 _MSU = """
     WITH located AS (
-      SELECT smf_sid, any_value(machine) AS machine FROM marts.fct_machine_interval
+      SELECT smf_sid, any_value(cpc) AS machine FROM marts.fct_cpc_interval
       WHERE smf_sid IS NOT NULL GROUP BY ALL),
     recent AS (
       SELECT *, max(interval_start_local) OVER (PARTITION BY name) AS last FROM marts.fct_msu

@@ -46,8 +46,8 @@ _SERIES = (
     """,
     """
     WITH {own}, weighed AS (
-      SELECT *, sum(weight) OVER (PARTITION BY machine, interval_start_utc) AS weights
-      FROM marts.fct_machine_interval
+      SELECT *, sum(weight) OVER (PARTITION BY cpc, interval_start_utc) AS weights
+      FROM marts.fct_cpc_interval
       WHERE engine_type = 'CP' AND interval_start_local >= ? AND interval_start_local < ?),
     one AS (
       SELECT {bucket} AS bucket, smf_sid, avg(weight / nullif(weights, 0) * shared_engines) AS share,
@@ -59,12 +59,12 @@ _SERIES = (
     """
     WITH {own}, one AS (
       SELECT {bucket} AS bucket, count(DISTINCT coalesce(interval_start_utc, interval_start_local)) AS intervals,
-        sum(msu) / intervals AS msu, sum(r4ha_msu) / intervals AS four_hour,
+        sum(msu) / intervals AS msu, sum(r4ha_msu) / intervals AS r4ha,
         sum(capacity_msu) / intervals AS capacity
       FROM marts.fct_msu JOIN own ON name = smf_sid
       WHERE scope = 'lpar' AND interval_start_local >= ? AND interval_start_local < ? GROUP BY ALL)
     SELECT bucket, 'msu', 'MSU', 'MSU', msu FROM one
-    UNION ALL SELECT bucket, 'msu_four_hour', 'rolling 4-hour average', 'MSU', four_hour FROM one
+    UNION ALL SELECT bucket, 'r4ha_msu', 'R4HA', 'MSU', r4ha FROM one
     UNION ALL SELECT bucket, 'msu_capacity', 'capacity', 'MSU', capacity FROM one WHERE capacity IS NOT NULL
     """,
 )
@@ -135,9 +135,9 @@ _LAST_DAYS = """
         sum(busy_s / interval_s) AS used, sum(online_s / interval_s) AS online
       FROM marts.fct_interval_utilization WHERE engine_type = 'CP' GROUP BY ALL
       UNION ALL
-      SELECT 'machine', machine, interval_start_utc, interval_start_local, sum(dispatch_s / covered_s),
+      SELECT 'machine', cpc, interval_start_utc, interval_start_local, sum(dispatch_s / covered_s),
         max(physical_engines)
-      FROM marts.fct_machine_interval WHERE engine_type = 'CP' AND covered_s > 0 GROUP BY ALL),
+      FROM marts.fct_cpc_interval WHERE engine_type = 'CP' AND covered_s > 0 GROUP BY ALL),
     last AS (
       SELECT scope, name, max(interval_start_local) AS start, 100 * max(used / online) AS highest_pct,
         arg_max(interval_start_local, used / online) AS highest_at
@@ -147,15 +147,15 @@ _LAST_DAYS = """
         100 * sum(used) / sum(online) AS mean_pct, 100 * max(used / online) AS peak_pct
       FROM busy JOIN last USING (scope, name) WHERE online > 0 GROUP BY ALL),
     msu AS (
-      SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local, sum(r4ha_msu) AS four_hour
+      SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local, sum(r4ha_msu) AS r4ha
       FROM marts.fct_msu m JOIN (SELECT DISTINCT system_id, smf_sid FROM marts.dim_system) d ON m.name = d.smf_sid
       WHERE m.scope = 'lpar' GROUP BY d.system_id, m.interval_start_utc, m.interval_start_local
       UNION ALL
       SELECT 'machine', name, interval_start_local, r4ha_msu FROM marts.fct_msu WHERE scope = 'cpc')
     SELECT l.scope, l.name, l.start::date AS last_day, d.cps, d.mean_pct, d.peak_pct,
       w.mean_pct AS week_before_mean_pct, w.peak_pct AS week_before_peak_pct, l.highest_pct, l.highest_at,
-      (SELECT max(four_hour) FROM msu m WHERE (m.scope, m.name) = (l.scope, l.name)
-       AND m.interval_start_local > l.start - INTERVAL 24 HOUR AND m.interval_start_local <= l.start) AS four_hour_msu
+      (SELECT max(r4ha) FROM msu m WHERE (m.scope, m.name) = (l.scope, l.name)
+       AND m.interval_start_local > l.start - INTERVAL 24 HOUR AND m.interval_start_local <= l.start) AS r4ha_msu
     FROM last l JOIN days d USING (scope, name)
     LEFT JOIN days w ON w.scope = l.scope AND w.name = l.name AND w.back = 7
     WHERE d.back = 0
@@ -167,15 +167,15 @@ _LPARS = """
       any_value(s.cpc_model) AS cpc_model, sum(s.cps) AS cps, sum(s.ziips) AS ziips, sum(s.intervals) AS intervals,
       sum(s.run_intervals) AS run_intervals, min(s.first_start_local) AS first_start_local,
       max(s.last_start_local) AS last_start_local,
-      any_value((SELECT any_value(machine) FROM marts.fct_machine_interval m WHERE m.smf_sid = s.smf_sid)) AS machine
+      any_value((SELECT any_value(cpc) FROM marts.fct_cpc_interval m WHERE m.smf_sid = s.smf_sid)) AS machine
     FROM marts.dim_system s GROUP BY ALL
 """
 
 # LPARs of the last 24 hours: others were deleted, renamed or moved. PHYSICAL is what partition management itself takes.
 _ON_MACHINE = """
-    SELECT m.machine, count(DISTINCT lpar_name) AS lpars
-    FROM marts.fct_machine_interval m JOIN (
-      SELECT machine, max(interval_start_local) AS last FROM marts.fct_machine_interval GROUP BY ALL) USING (machine)
+    SELECT m.cpc AS machine, count(DISTINCT lpar_name) AS lpars
+    FROM marts.fct_cpc_interval m JOIN (
+      SELECT cpc, max(interval_start_local) AS last FROM marts.fct_cpc_interval GROUP BY ALL) USING (cpc)
     WHERE engine_type = 'CP' AND lpar_name <> 'PHYSICAL' AND interval_start_local > last - INTERVAL 24 HOUR
     GROUP BY ALL
 """
@@ -195,7 +195,7 @@ def overview(snapshot: Snapshot) -> Overview:
                 f"{name}_busy_pct": number(row[f"{name}_pct"])
                 for name in ("mean", "peak", "week_before_mean", "week_before_peak", "highest")
             },
-            "four_hour_msu": number(row["four_hour_msu"]),
+            "r4ha_msu": number(row["r4ha_msu"]),
         }
         if row["scope"] == "machine":
             machines.append(

@@ -23,7 +23,7 @@ def forecast(bundle: Mapping[str, Any], recorded: Iterable[Mapping[str, Any]], *
                 machine=rows[-1]["machine"],
                 capacity_msu=rows[-1]["capacity_msu"],
                 start=np.array([row["start"] for row in rows], "datetime64[s]"),
-                four_hour_msu=np.array([row["msu"] for row in rows], float),
+                r4ha_msu=np.array([row["msu"] for row in rows], float),
             )
         )
     return forecast_msu(bundle, lpars, **question)

@@ -17,7 +17,7 @@ class LastDay(BaseModel):
     week_before_peak_busy_pct: float | None
     highest_busy_pct: float | None = Field(description="busiest interval ever recorded")
     highest_at: str
-    four_hour_msu: float | None = Field(description="highest rolling four-hour average of the last 24 hours, MSU")
+    r4ha_msu: float | None = Field(description="highest rolling four-hour average of the last 24 hours, MSU")
 
 
 class MachineOverview(LastDay):

@@ -1,5 +1,5 @@
 -- How many service units does a transaction take?
--- CPU and SRB service of each class with transactions: comparable between machines of different speed.
+-- CPU and SRB service of each class with transactions: comparable between CPCs of different speed.
 select system_id, class_name, round(sum(transactions_ended), 0) as transactions,
   round((sum(cpu_service_units) + sum(srb_service_units)) / sum(transactions_ended), 3) as service_units_per_tran
 from marts.fct_service_class

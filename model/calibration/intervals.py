@@ -38,7 +38,7 @@ def histories(
         utilization: rows of ``fct_interval_utilization`` (interval x engine type).
         classes: rows of ``fct_service_class`` of service and report classes (interval x class x period).
         systems: rows of ``dim_system``: machine type and rating of each LPAR.
-        machines: rows of ``fct_machine_interval`` (machine x interval x LPAR x engine type); None where there are none.
+        machines: rows of ``fct_cpc_interval`` (machine x interval x LPAR x engine type); None where there are none.
         transactions: rows of ``fct_transaction_cost`` of what a groups file names; None where there is no such file.
         costs: rows of ``fct_address_space_cost`` of address-space groups; with ``transactions``.
         states: rows of ``fct_transaction_state`` of resources that a subsystem names; None where there are none.

@@ -211,7 +211,7 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
         rate = state.scenario.total_rates
         active = ready.ziip_pool.active_threads(_ziip_work(ready, state), cores, state.scenario)
         return np.where(rate > 0, 1e6 * active / rate, np.nan)
-    if form in ("msu", "machine_msu", "msu_4hra"):
+    if form in ("msu", "machine_msu", "r4ha_msu"):
         return msu(ready, state, form)
     if form == "internal_rate":
         rate = state.scenario.total_rates * engines / np.maximum(state.busy, 1e-12)

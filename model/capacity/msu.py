@@ -41,7 +41,7 @@ def outputs(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
         return []
     rows = [{"metric": "msu", "form": "msu", "unit": "MSU"}]
     if entry.get("profile"):
-        rows.append({"metric": "msu_4hra", "form": "msu_4hra", "unit": "MSU"})
+        rows.append({"metric": "r4ha_msu", "form": "r4ha_msu", "unit": "MSU"})
     if "on_machine" in entry:
         station = f"machine {entry['on_machine']['name']}"
         rows.append({"metric": "msu", "form": "machine_msu", "station": station, "unit": "MSU"})
@@ -49,7 +49,7 @@ def outputs(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def msu(ready: System, state: State, form: str) -> Array | None:
-    """(draws, loads) MSU: ``msu`` of the LPAR, ``machine_msu`` with the other LPARs, ``msu_4hra``."""
+    """(draws, loads) MSU: ``msu`` of the LPAR, ``machine_msu`` with the other LPARs, ``r4ha_msu``."""
     each = state.scenario.msu_per_engine or ready.msu_per_engine
     if each is None:
         return None

@@ -32,14 +32,14 @@ PLAIN_DRAWS = 129
 
 @dataclass(frozen=True)
 class RecordedMsu:
-    """Rolling four-hour averages of an LPAR: ``start`` (n,) local, ascending, ``four_hour_msu`` (n,)."""
+    """Rolling four-hour averages of an LPAR: ``start`` (n,) local, ascending, ``r4ha_msu`` (n,)."""
 
     lpar: str
     system: str
     machine: str | None
     capacity_msu: float | None
     start: NDArray[np.datetime64]
-    four_hour_msu: Array
+    r4ha_msu: Array
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
 
 def _beyond(growth: _Growth, subject: Mapping[str, Any]) -> list[str]:
     """A note where the work of an LPAR would need more MSU than its engines give."""
-    over = subject["recorded"]["peak_four_hour_msu"] * growth.factors[0] > growth.most_msu
+    over = subject["recorded"]["peak_r4ha_msu"] * growth.factors[0] > growth.most_msu
     if not over.any():
         return []
     date = subject["forecast"][int(over.argmax())]["date"]
@@ -190,7 +190,7 @@ def _subject(
         "recorded": {
             "from_local": str(times[0]),
             "to_local": str(times[-1]),
-            "peak_four_hour_msu": float(recorded[top]),
+            "peak_r4ha_msu": float(recorded[top]),
             "peak_at_local": str(times[top]),
         },
         "forecast": [
@@ -222,7 +222,7 @@ def _carried(one: RecordedMsu, times: NDArray[np.datetime64]) -> Array:
     """The averages at other times: that of the interval they are in, nothing outside all intervals."""
     index = np.maximum(np.searchsorted(one.start, times, side="right") - 1, 0)
     since = times - one.start[index]
-    return np.where((since >= np.timedelta64(0)) & (since < LONGEST_INTERVAL), one.four_hour_msu[index], 0.0)
+    return np.where((since >= np.timedelta64(0)) & (since < LONGEST_INTERVAL), one.r4ha_msu[index], 0.0)
 
 
 def _scatter(recorded: Array, times: NDArray[np.datetime64], draws: int) -> Array:

@@ -19,7 +19,7 @@ TIMES = (
 )
 #: What small marts over all time are made of, each with a mart of the same records; kept whole, while other
 #: intermediate tables are those of the last build.
-_KEPT = {"int_interval": "dim_interval", "int_machine": "dim_system", "int_engine_interval": "dim_system"}
+_KEPT = {"int_interval": "dim_interval", "int_cpc": "dim_system", "int_engine_interval": "dim_system"}
 #: Marts over all time, and how they are made: from tables that the warehouse has of all time, or by key.
 _FROM_KEPT, _BY_KEY = ("dim_system", "fct_gap"), {"dim_metric": "metric"}
 _NOTHING = "false"

@@ -168,7 +168,7 @@ def forecast_msu(
     weeks: Annotated[int, typer.Option(help="How far to look.", min=1, max=156)] = 52,
     as_json: Json = False,
 ) -> None:
-    """Forecast rolling four-hour MSU by LPAR and machine. From recorded MSU and the growth of the classes."""
+    """Forecast the R4HA of MSU by LPAR and CPC. From recorded MSU and the growth of the classes."""
     from serve.evidence import recorded_msu
     from serve.msu import forecast
     from serve.snapshot import Snapshot

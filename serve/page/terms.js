@@ -9,11 +9,11 @@ const MEANINGS = {
   "CPU per transaction": "Time of the general-purpose engines for each transaction.",
   "90th percentile of response": "Nine of ten transactions end within this time.",
   "CPU busy": "Part of the time online that the general-purpose engines (CPs) of the LPAR were busy.",
-  "Machine busy": "Part of the machine's shared general-purpose engines that all its LPARs use together.",
+  "CPC busy": "Part of the machine's shared general-purpose engines that all its LPARs use together.",
   headroom: "How much more work fits within the targets: as a part of the load, or as the time until growth has used it up.",
   "zIIP busy": "Part of the time online that the zIIPs of the LPAR were busy.",
   MSU: "Million service units an hour: CPU time at the speed by which software is charged.",
-  "rolling 4-hour average":
+  "R4HA":
     "Mean MSU of the last four hours; its peak of the month is what much software is charged by.",
   "share of the machine by weight or cap":
     "The engines the LPAR can get: its weight among all times the shared engines, what others leave, at most its cap.",

@@ -33,7 +33,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _with_ledger(path: Path) -> None:
     """Add the account of one file with all records, a reconciled figure, and the cap for which engines are not idle."""
     with duckdb.connect(str(path)) as connection:
-        connection.execute("update marts.fct_machine_interval set capped_pct = 100")
+        connection.execute("update marts.fct_cpc_interval set capped_pct = 100")
         connection.execute(
             "insert into marts.fct_rmf_reconciliation select interval_key, system_id, smf_sid, interval_start_local, "
             "'CPU', 'CP', 'engines', 'engines', 5, 5, 0, 0, 0, 0 from marts.dim_interval where smf_sid = 'LPA' limit 1"
@@ -71,7 +71,7 @@ DEFECTS = (
     "update intermediate.int_engine_interval set mvs_busy_s = 600 where interval_key like 'SHRD%'",
     "update intermediate.int_engine_interval set dedicated_engines = 0, mvs_busy_s = online_s "
     "where interval_key like 'LPB%'",
-    "update marts.fct_machine_interval set capped_pct = null, dispatch_s = 10 where interval_start_utc < '2021-01-01'",
+    "update marts.fct_cpc_interval set capped_pct = null, dispatch_s = 10 where interval_start_utc < '2021-01-01'",
     "update raw.smf30_identification set smf30iet = smf30iss - interval 1 minute where record_seq = "
     "(select max(record_seq) from raw.smf30_identification)",
     "update raw.smf70_1_product set smf70iet = '2021-05-01 07:15:00' where smf70snm = 'SHRD'",

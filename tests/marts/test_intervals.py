@@ -28,7 +28,7 @@ def test_shared_engines_are_busy_while_dispatched_and_lpar_busy_with_the_hypervi
 def test_a_machine_is_known_with_the_lpars_that_wrote_no_records(marts: Query) -> None:
     rows = marts(
         "select lpar_name, engine_type, smf_sid, dispatch_s, effective_dispatch_s, physical_engines, shared_engines "
-        "from marts.fct_machine_interval where machine = 'SHRD' order by interval_start_utc, lpar_name, engine_type"
+        "from marts.fct_cpc_interval where machine = 'SHRD' order by interval_start_utc, lpar_name, engine_type"
     )
     assert len(rows) == 6
     assert [tuple(row.values()) for row in rows[:3]] == [
@@ -139,7 +139,7 @@ def test_the_formula_of_msu_gives_every_figure_that_a_real_report_prints(real_ma
         "select p.msu_actual as printed, p.effective_dispatch_us / 1e6 * m.software_service_units_per_s "
         "* 3600 / 1e6 / r.interval_s as computed from intermediate.int_report r "
         "join staging.stg_rmf_partition p using (file_id, record_seq) "
-        "join intermediate.int_machine m using (interval_key) "
+        "join intermediate.int_cpc m using (interval_key) "
         "where r.smf_sid = 'RPRT' and r.report = 'CPU' and p.engine_type = 'CP' and p.msu_actual is not null"
     )
     assert len(rows) > 1_000

@@ -30,7 +30,7 @@ TABLES = {
     "intermediate.int_owner": "smf_sid varchar, system_id varchar",
     "intermediate.int_record": f"interval_key varchar, smf_sid varchar, {RECORD}, record_type varchar",
     "intermediate.int_engine_interval": "interval_key varchar, engine_type varchar, busy_s double",
-    "intermediate.int_machine": "interval_key varchar, image_capacity_msu double, software_service_units_per_s double",
+    "intermediate.int_cpc": "interval_key varchar, image_capacity_msu double, software_service_units_per_s double",
     "intermediate.int_logical_processor": f"{RECORD}, lpar_name varchar, is_own boolean, engine_type varchar, "
     "busy_s double",
     "intermediate.int_report": f"interval_key varchar, {RECORD}, report varchar",
@@ -98,7 +98,7 @@ def test_requests_of_a_device_add_up_in_any_rhythm(models: Models, cpu: list[int
 def test_the_msu_of_a_machine_are_those_of_its_lpars_in_any_rhythm(models: Models, a: list[int], b: list[int]) -> None:
     """Records of each LPAR describe both, so that the machine is known whenever one of them records."""
     connection, _, _, mart = models
-    read = ("int_interval", "int_record", "int_engine_interval", "int_machine", "int_logical_processor")
+    read = ("int_interval", "int_record", "int_engine_interval", "int_cpc", "int_logical_processor")
     for table in (*(f"intermediate.{name}" for name in read), "staging.stg_smf70_1_control"):
         connection.execute(f"delete from {table}")
     record, rates = itertools.count(), {"A": 0.5, "B": 2.0}
@@ -120,7 +120,7 @@ def test_the_msu_of_a_machine_are_those_of_its_lpars_in_any_rhythm(models: Model
                 "insert into intermediate.int_engine_interval values (?, 'CP', ?)",
                 [key, rates[sid] * times[2]],  # type: ignore[operator]
             )
-            connection.execute("insert into intermediate.int_machine values (?, null, 10000)", [key])
+            connection.execute("insert into intermediate.int_cpc values (?, null, 10000)", [key])
     rows = connection.execute(
         f"select interval_start_utc, interval_s, msu from ({mart}) where scope = 'cpc' order by 1"
     ).fetchall()

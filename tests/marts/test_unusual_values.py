@@ -155,7 +155,7 @@ def test_systems_of_two_sysplexes_with_one_identifier_are_two(rows: Rows) -> Non
         ("fct_interval_utilization", "max(cpu_busy_pct)", (10, 20)),
         ("fct_service_class", "sum(transactions_ended)", (8_000, 8_000)),
         ("fct_address_space_cost", "sum(tcb_s)", (80, 80)),
-        ("fct_machine_interval", "max(dispatch_s)", (99, 189)),
+        ("fct_cpc_interval", "max(dispatch_s)", (99, 189)),
     ):
         name = "name" if mart == "fct_msu" else "smf_sid"
         found = rows(f"select {name}, {figure} from marts.{mart} where {name} like '%DUPL' group by 1 order by 1")
@@ -239,12 +239,12 @@ def test_caps_and_capping_are_those_of_all_engines_of_a_type_together(rows: Rows
         "wlm_capping_pct, capped_pct, cap_engines, group_cap_engines, defined_capacity_msu, capacity_group_name, "
         "capacity_group_limit_msu, logical_processors"
     )
-    assert rows(f"select {columns} from marts.fct_machine_interval where lpar_name = 'CAPS'") == [
+    assert rows(f"select {columns} from marts.fct_cpc_interval where lpar_name = 'CAPS'") == [
         (60, 25, 1.5, 2.5, 50, "GROUP1", 100, 2)
     ]
 
 
 def test_a_boost_is_seen(rows: Rows) -> None:
-    boosts = "select is_ziip_boost, is_speed_boost from marts.fct_machine_interval where lpar_name = "
+    boosts = "select is_ziip_boost, is_speed_boost from marts.fct_cpc_interval where lpar_name = "
     assert rows(f"{boosts} 'BOOS'") == [(True, False)]
     assert rows(f"{boosts} 'CAPS'") == [(False, False)]

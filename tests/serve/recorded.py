@@ -69,8 +69,8 @@ def record(home: Path) -> None:
             "0.4 AS performance_index FROM rows"
         )
         con.execute(
-            "CREATE TABLE marts.fct_machine_interval AS "
-            "SELECT 'CEC1' AS machine, 'PRDA' AS smf_sid, 'PRDA' AS lpar_name, "
+            "CREATE TABLE marts.fct_cpc_interval AS "
+            "SELECT 'CEC1' AS cpc, 'PRDA' AS smf_sid, 'PRDA' AS lpar_name, "
             "interval_start_local, interval_start_local AS interval_start_utc, 'CP' AS engine_type, "
             "false AS is_dedicated, weight, 8.0 AS shared_engines, NULL::double AS cap_engines, "
             "busy_s AS dispatch_s, interval_s AS covered_s, 8.0 AS physical_engines "

@@ -23,16 +23,16 @@ def test_the_overview_sets_the_last_day_beside_the_same_day_a_week_before(client
     assert (system["system"], system["machine"], system["last_day"]) == ("PRDA", "CEC1", "2026-09-22")
     assert system["peak_busy_pct"] == pytest.approx(100 * (1 + 23 / 24) / 4)
     assert system["week_before_peak_busy_pct"] == pytest.approx(system["peak_busy_pct"])
-    assert system["four_hour_msu"] == 90.0
+    assert system["r4ha_msu"] == 90.0
     (machine,) = found["machines"]
     assert machine["lpars"] == 2
-    assert (machine["machine"], machine["cps"], machine["four_hour_msu"]) == ("CEC1", 8, 180.0)
+    assert (machine["machine"], machine["cps"], machine["r4ha_msu"]) == ("CEC1", 8, 180.0)
     assert machine["peak_busy_pct"] == pytest.approx(100 * (1 + 23 / 24 + 1) / 8)
 
 
 def test_a_last_day_of_a_few_hours_is_made_whole_by_the_day_before(client, history):
     with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
-        for table in ("fct_interval_utilization", "fct_machine_interval", "fct_msu"):
+        for table in ("fct_interval_utilization", "fct_cpc_interval", "fct_msu"):
             con.execute(f"DELETE FROM marts.{table} WHERE interval_start_local >= TIMESTAMP '2026-09-22 03:00'")
     (system,) = client("GET", "/v1/overview").json()["systems"]
     assert system["last_day"] == "2026-09-22"
@@ -43,7 +43,7 @@ def test_a_last_day_of_a_few_hours_is_made_whole_by_the_day_before(client, histo
 
 def test_the_overview_leaves_out_a_machine_whose_engines_are_not_recorded(client, history):
     with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
-        con.execute("UPDATE marts.fct_machine_interval SET physical_engines = NULL")
+        con.execute("UPDATE marts.fct_cpc_interval SET physical_engines = NULL")
     found = client("GET", "/v1/overview").json()
     assert (found["machines"], [one["system"] for one in found["systems"]]) == ([], ["PRDA"])
 
@@ -125,13 +125,13 @@ def test_an_hour_that_local_time_repeats_counts_once_at_a_time(client, history):
     with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
         last = "interval_start_local = (SELECT max(interval_start_local) FROM marts.dim_interval)"
         later = "SELECT * REPLACE (interval_start_utc + INTERVAL 1 HOUR AS interval_start_utc)"
-        for table in ("fct_msu", "fct_interval_utilization", "fct_machine_interval"):
+        for table in ("fct_msu", "fct_interval_utilization", "fct_cpc_interval"):
             con.execute(f"INSERT INTO marts.{table} BY NAME {later} FROM marts.{table} WHERE {last}")
     (row,) = client("GET", "/v1/overview").json()["systems"]
-    assert (row["cps"], row["four_hour_msu"]) == (4.0, 90.0)
+    assert (row["cps"], row["r4ha_msu"]) == (4.0, 90.0)
     columns = client("GET", "/v1/systems/PRDA/history?every=interval").json()["columns"]
     series = {column["kind"]: set(column["values"]) for column in columns}
-    assert (series["msu"], series["msu_four_hour"], series["cp_online"]) == ({100.0}, {90.0}, {4.0})
+    assert (series["msu"], series["r4ha_msu"], series["cp_online"]) == ({100.0}, {90.0}, {4.0})
 
 
 def test_transactions_of_lpars_measured_together_add_up_and_untimed_ones_leave_the_mean_as_it_is(client, history):

@@ -278,7 +278,7 @@ def test_a_cap_is_asked_as_a_number_of_engines_and_the_machine_stands_above_its_
     page.wait_for_selector(".answers:not([aria-busy])")
     assert "share of the machine by weight or cap" in seen.text("#verdict")
     page = seen.go("overview")
-    assert "machine CEC1" in seen.text("main table tbody tr:first-child")
+    assert "CPC CEC1" in seen.text("main table tbody tr:first-child")
 
 
 def test_the_overview_says_of_what_day_old_records_are_and_counts_time_from_today(seen):

@@ -1,8 +1,8 @@
--- Every logical processor (core) of every LPAR of the machine, as each 70.1 record has it, PHYSICAL among them.
--- A machine whose serial number is not recorded is known by the system that measured it.
+-- Every logical processor (core) of every LPAR of the CPC, as each 70.1 record has it, PHYSICAL among them.
+-- A CPC whose serial number is not recorded is known by the system that measured it.
 select
   r.interval_key, r.file_id, r.record_seq, r.smf_sid, r.interval_start_utc, r.interval_start_local, r.interval_s,
-  coalesce(nullif(trim(c.cpc_serial), ''), r.smf_sid) as machine,
+  coalesce(nullif(trim(c.cpc_serial), ''), r.smf_sid) as cpc,
   p.partition_name as lpar_name,
   p.partition_name <> 'PHYSICAL' and p.partition_number = ('0x' || me.partition_number)::bigint as is_own,
   nullif(p.defined_capacity_msu, 0) as defined_capacity_msu,

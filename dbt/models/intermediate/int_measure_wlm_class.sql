@@ -8,7 +8,7 @@ with period as (
     p.*
   from {{ ref('int_point_share') }} h
   join {{ ref('int_class_period') }} p using (interval_key)
-  left join {{ ref('int_machine') }} m using (interval_key)
+  left join {{ ref('int_cpc') }} m using (interval_key)
   where h.is_run and p.source = 'record'
 ),
 

@@ -1,4 +1,4 @@
--- Consumption of capacity by LPAR and by machine (CPC). A record describes all LPARs of its machine: those without records of
+-- Consumption of capacity by LPAR and by CPC. A record describes all LPARs of its CPC: those without records of
 -- their own at the time are in its sum as that record describes them.
 with recorded as (
   select
@@ -13,7 +13,7 @@ with recorded as (
   join {{ ref('int_interval') }} n using (interval_key)
   join {{ source('staging', 'stg_smf70_1_control') }} c using (file_id, record_seq)
   join {{ ref('int_engine_interval') }} e on e.interval_key = r.interval_key and e.engine_type = 'CP'
-  join {{ ref('int_machine') }} m on m.interval_key = r.interval_key
+  join {{ ref('int_cpc') }} m on m.interval_key = r.interval_key
   where r.record_type = '70.1'
 ),
 
@@ -64,9 +64,9 @@ described as (
         and {{ overlap_s('r.interval_start_local', 'r.interval_s', 'p.interval_start_local', 'p.interval_s') }} > 0)
 ),
 
--- The machine's time is cut wherever an interval of one of its LPARs begins or ends, to the minute; intervals of less
+-- The CPC's time is cut wherever an interval of one of its LPARs begins or ends, to the minute; intervals of less
 -- than five minutes to the second.
-of_machine as (
+of_cpc as (
   select *, coalesce(interval_start_utc, interval_start_local) as started, interval_start_utc is null as is_local,
     case when interval_s < 300 then interval 1 second else interval 1 minute end as grid,
     time_bucket(grid, started + grid / 2) as begins,
@@ -78,23 +78,23 @@ slice as (
   select cpc_serial, is_local, moment as start,
     lead(moment) over (partition by cpc_serial, is_local order by moment) as next_start
   from (
-    select cpc_serial, is_local, begins as moment from of_machine
+    select cpc_serial, is_local, begins as moment from of_cpc
     union
-    select cpc_serial, is_local, ends from of_machine
+    select cpc_serial, is_local, ends from of_cpc
   )
 ),
 
 -- An LPAR in a slice is as its own record says, else as the others do, who say the same.
 counted as (
   select s.start, s.next_start, l.*
-  from of_machine l
+  from of_cpc l
   join slice s
     on s.cpc_serial = l.cpc_serial and s.is_local = l.is_local and s.start >= l.begins and s.start < l.ends
   qualify row_number() over (
     partition by l.cpc_serial, l.is_local, s.start, l.lpar_name order by l.is_own desc, l.smf_sid, l.started) = 1
 ),
 
-machine as (
+cpc as (
   select 'cpc' as scope, cpc_serial as name, min(interval_key) as interval_key, min(system_id) as system_id,
     case when not is_local then start end as interval_start_utc,
     min(start + (interval_start_local - started)) as interval_start_local,
@@ -105,4 +105,4 @@ machine as (
 
 select 'lpar' as scope, smf_sid as name, * exclude (cpc_serial, smf_sid) from lpar
 union all by name
-select * from machine
+select * from cpc

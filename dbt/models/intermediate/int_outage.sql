@@ -1,7 +1,7 @@
 -- Time in which an LPAR was down, as far as something shows it: an IPL ended the gap between two of its intervals, or records
 -- of other LPARs of its machine describe it as not active. A gap that nothing explains is missing data, and no outage.
 with described as (
-  select machine, file_id, record_seq, interval_key, interval_start_utc, interval_s, lpar_name,
+  select cpc, file_id, record_seq, interval_key, interval_start_utc, interval_s, lpar_name,
     bool_or(is_own) as is_own, sum(dispatch_s) > 0 as is_active
   from {{ ref('int_logical_processor') }}
   where interval_start_utc is not null
@@ -9,11 +9,11 @@ with described as (
 ),
 
 following as (
-  select n.smf_sid, n.interval_start_utc, n.interval_start_local, d.machine, d.lpar_name,
+  select n.smf_sid, n.interval_start_utc, n.interval_start_local, d.cpc, d.lpar_name,
     max({{ end_utc('n.interval_start_utc', 'n.interval_s') }}) over earlier as before_utc,
-    last_value(d.machine) over earlier as machine_before
+    last_value(d.cpc) over earlier as cpc_before
   from {{ ref('int_interval') }} n
-  left join (select distinct interval_key, machine, lpar_name from described where is_own) d using (interval_key)
+  left join (select distinct interval_key, cpc, lpar_name from described where is_own) d using (interval_key)
   where n.interval_start_utc is not null
   window earlier as (
     partition by n.smf_sid order by n.interval_start_utc rows between unbounded preceding and 1 preceding)
@@ -34,8 +34,8 @@ absent as (
     greatest(r.interval_start_utc, g.before_utc) as start_utc,
     least({{ end_utc('r.interval_start_utc', 'r.interval_s') }}, g.interval_start_utc) as end_utc
   from gap g
-  join (select distinct machine, file_id, record_seq, interval_start_utc, interval_s from described) r
-    on r.machine = g.machine and g.machine = g.machine_before and r.interval_start_utc < g.interval_start_utc
+  join (select distinct cpc, file_id, record_seq, interval_start_utc, interval_s from described) r
+    on r.cpc = g.cpc and g.cpc = g.cpc_before and r.interval_start_utc < g.interval_start_utc
     and {{ end_utc('r.interval_start_utc', 'r.interval_s') }} > g.before_utc
   left join described d
     on d.file_id = r.file_id and d.record_seq = r.record_seq and d.lpar_name = g.lpar_name and d.is_active

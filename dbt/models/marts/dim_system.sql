@@ -16,7 +16,7 @@ with latest as (
 machine as (
   select n.system_id, n.smf_sid, m.*
   from {{ ref('int_interval') }} n
-  join {{ ref('int_machine') }} m using (interval_key)
+  join {{ ref('int_cpc') }} m using (interval_key)
   where m.cpc_type is not null
   qualify row_number() over (partition by n.system_id, n.smf_sid order by n.interval_start_local desc) = 1
 ),

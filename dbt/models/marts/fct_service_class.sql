@@ -8,7 +8,7 @@ with period as (
     p.* replace (nullif(p.execution_us, 0) as execution_us)
   from {{ ref('int_class_period') }} p
   join {{ ref('int_interval') }} n using (interval_key)
-  left join {{ ref('int_machine') }} m using (interval_key)
+  left join {{ ref('int_cpc') }} m using (interval_key)
 ),
 
 distribution as (

@@ -110,7 +110,7 @@ function msu(found) {
   if (found instanceof Error) return section("MSU to come", h("p", { className: "quiet" }, found.message));
   const xs = found.subjects[0].forecast.map((week) => seconds(week.date));
   const lines = found.subjects.map((one, i) => ({
-    name: `${one.scope === "lpar" ? "LPAR" : "machine"} ${one.name}`,
+    name: `${one.scope === "lpar" ? "LPAR" : "CPC"} ${one.name}`,
     colour: `c${i + 1}`,
     ...Object.fromEntries(
       [
@@ -124,7 +124,7 @@ function msu(found) {
   return section(
     "MSU to come",
     chart({
-      title: "Highest rolling 4-hour average of four weeks",
+      title: "Highest R4HA of four weeks",
       zoom: true,
       x: { label: "date", values: xs, time: true },
       y: { label: "MSU", unit: "MSU" },
@@ -133,13 +133,13 @@ function msu(found) {
     table(
       [
         { name: "Of" },
-        { name: "highest recorded", term: term("rolling 4-hour average", "highest recorded, MSU"), number: true },
+        { name: "highest recorded", term: term("R4HA", "highest recorded, MSU"), number: true },
         { name: "at" },
         ...(rated ? [{ name: "capacity", unit: "MSU", number: true }] : []),
       ],
       found.subjects.map((one) => [
-        `${one.scope === "lpar" ? "LPAR" : "machine"} ${one.name}`,
-        one.recorded.peak_four_hour_msu,
+        `${one.scope === "lpar" ? "LPAR" : "CPC"} ${one.name}`,
+        one.recorded.peak_r4ha_msu,
         minute(one.recorded.peak_at_local),
         ...(rated ? [one.capacity_msu] : []),
       ]),

@@ -54,7 +54,7 @@ function spanForm(system, about, span, params) {
     h(
       "p",
       { className: "quiet" },
-      `${about.lpars.join(", ")} on machine ${about.machine}${about.cps ? `, ${counted(about.cps, "CP")}` : ""}${about.ziips ? `, ${counted(about.ziips, "zIIP")}` : ""}`,
+      `${about.lpars.join(", ")} on CPC ${about.machine}${about.cps ? `, ${counted(about.cps, "CP")}` : ""}${about.ziips ? `, ${counted(about.ziips, "zIIP")}` : ""}`,
     ),
   );
 }
@@ -147,7 +147,7 @@ function ziips(history) {
 }
 
 function msu(history) {
-  const found = ["msu", "msu_four_hour", "msu_capacity"].flatMap((kind, i) =>
+  const found = ["msu", "r4ha_msu", "msu_capacity"].flatMap((kind, i) =>
     of(history, kind).map((column) => ({ ...column, colour: ["c1", "c2", "c8"][i], width: i === 1 ? 2 : 1 })),
   );
   if (!found.length) return [];
@@ -156,7 +156,7 @@ function msu(history) {
     section(
       "MSU",
       chart({
-        title: `MSU and their rolling 4-hour average, ${EVERY[history.every]}`,
+        title: `MSU and their R4HA, ${EVERY[history.every]}`,
         x: { label: "local time", values: xs, time: true },
         y: { label: "MSU", unit: "MSU" },
         lines,

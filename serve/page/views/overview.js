@@ -76,7 +76,7 @@ const whatIf = (system) => h("a", { href: address("what-if", { system }) }, syst
 function measuredPoints(systems) {
   const columns = [
     { name: "System" },
-    { name: "machine" },
+    { name: "CPC" },
     { name: "CPs", number: true, text: whole },
     { name: "rates measured", unit: "transactions/s" },
     { name: "model" },
@@ -124,7 +124,7 @@ function everyLpar(known, look) {
       one.peak_busy_pct,
       trend(one),
       one.highest_busy_pct,
-      one.four_hour_msu,
+      one.r4ha_msu,
       one.cps,
       one.ziips || null,
       model,
@@ -141,7 +141,7 @@ function everyLpar(known, look) {
       const link = h("a", { href: address("lpar", { system: one.system }) }, one.system);
       return row(one, alone ? link : h("span", { className: "inner" }, link), Boolean(fitted), verdict(fitted?.gate));
     });
-    const all = machine && !alone && row(machine, h("strong", {}, `machine ${name}`), asked.length > 0, "");
+    const all = machine && !alone && row(machine, h("strong", {}, `CPC ${name}`), asked.length > 0, "");
     fillHeadroom(name, alone ? null : machine, asked, cells, look);
     return all ? [all, ...below] : below;
   });
@@ -153,7 +153,7 @@ function everyLpar(known, look) {
     { name: "peak", unit: "%", number: true, text: (v) => figure(v, 3) },
     { name: "against the week before", number: true, text: change },
     { name: "highest ever", unit: "%", number: true, text: (v) => figure(v, 3) },
-    { name: "4-hour MSU", number: true, term: term("rolling 4-hour average", "4-hour MSU"), text: (v) => figure(v, 3) },
+    { name: "R4HA (MSU)", number: true, term: term("R4HA", "R4HA (MSU)"), text: (v) => figure(v, 3) },
     { name: "CPs", number: true, text: whole },
     { name: "zIIPs", number: true, term: term("zIIP", "zIIPs"), text: (v) => v ?? "–" },
     { name: "model", term: term("gate", "model") },

@@ -39,9 +39,9 @@ def test_the_four_hour_average_is_over_the_intervals_before():
     top = int(np.argmax(given.busy_s))
     recorded = given.busy_s[top - 15 : top + 1].mean() / SECONDS * RATING * 3600e-6
     answer = predict(bundle(given), "PRDA")
-    assert value(answer, "msu_4hra") == pytest.approx(recorded, rel=0.01)
+    assert value(answer, "r4ha_msu") == pytest.approx(recorded, rel=0.01)
     grown = predict(bundle(given), "PRDA", {"growth_pct": 20})
-    assert value(grown, "msu_4hra") == pytest.approx(1.2 * recorded, rel=0.02)
+    assert value(grown, "r4ha_msu") == pytest.approx(1.2 * recorded, rel=0.02)
 
 
 def test_the_msu_of_a_machine_has_those_of_its_other_lpars():
@@ -74,7 +74,7 @@ def test_the_four_hour_average_keeps_within_a_cap(cap):
     answer = predict(bundle(given), "PRDA", {"cap": cap, "growth_pct": 60})
     most = (8.0 * 250 / 1000 if cap == "on" else cap) * RATING * 3600e-6
     assert value(answer, "msu") == pytest.approx(most)
-    assert value(answer, "msu_4hra") <= most * (1 + 1e-9)
+    assert value(answer, "r4ha_msu") <= most * (1 + 1e-9)
 
 
 def test_headroom_within_a_response_target_needs_responses():

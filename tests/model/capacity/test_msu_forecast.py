@@ -34,7 +34,7 @@ def by_name(found: dict) -> dict:
 
 def test_an_lpar_grows_from_its_recorded_peak(bundle):
     subject = by_name(forecast_msu(bundle, [lpar("PRDA", "PRDA")]))["lpar", "PRDA"]
-    assert subject["recorded"]["peak_four_hour_msu"] == pytest.approx(150)
+    assert subject["recorded"]["peak_r4ha_msu"] == pytest.approx(150)
     assert subject["recorded"]["peak_at_local"] == str(STARTS[np.argmax(DAILY)])
     today, year = subject["forecast"][0], subject["forecast"][-1]
     assert today["value"] == pytest.approx(150)
@@ -44,7 +44,7 @@ def test_an_lpar_grows_from_its_recorded_peak(bundle):
 
 def test_a_forecast_scatters_as_the_peaks_of_its_weeks_did(bundle):
     weekly = np.repeat([1.0, 1.1, 1.21], 24 * 7)
-    grown = replace(lpar("PRDB", "other"), four_hour_msu=weekly * DAILY)
+    grown = replace(lpar("PRDB", "other"), r4ha_msu=weekly * DAILY)
     today = by_name(forecast_msu(bundle, [grown]))["lpar", "PRDB"]["forecast"][0]
     # Of three weeks a tenth apart each, the standard deviation is a tenth.
     assert today["hi"] / today["value"] == pytest.approx(1.1**1.645, rel=0.01)
@@ -63,12 +63,12 @@ def test_a_renamed_lpar_counts_in_its_machine_under_one_name_at_a_time(bundle):
     whole = lpar("PRDB", "other")
     half = len(STARTS) // 2
     parts = [
-        replace(whole, lpar=name, system=name, start=whole.start[of], four_hour_msu=whole.four_hour_msu[of])
+        replace(whole, lpar=name, system=name, start=whole.start[of], r4ha_msu=whole.r4ha_msu[of])
         for name, of in (("OLD", slice(None, half)), ("NEW", slice(half, None)))
     ]
     found = forecast_msu(bundle, [lpar("PRDA", "PRDA", shift=12), *parts])
     [machine] = [one for one in found["subjects"] if one["scope"] == "machine"]
-    assert machine["recorded"]["peak_four_hour_msu"] == pytest.approx(200)
+    assert machine["recorded"]["peak_r4ha_msu"] == pytest.approx(200)
     assert [note for note in found["notes"] if note.startswith("OLD: no records since 2026-09-17")]
     assert not any(note.startswith("NEW: no records since") for note in found["notes"])
 

@@ -99,7 +99,7 @@ select
   t.interval_s::double as interval_s,
   (case t.processor_class when 0 then 'CP' when 2 then 'zAAP' when 4 then 'zIIP'
     else t.processor_class::varchar end)::varchar as engine_type,
-  t.machine_type::varchar as machine_type,
+  t.machine_type::varchar as cpc_type,
   t.processors::integer as processors,
   t.active_s::double as active_s,
   t.instructions::double as instructions,

@@ -1,5 +1,5 @@
 select
-  machine::varchar as machine,
+  cpc::varchar as cpc,
   interval_start_utc::timestamp as interval_start_utc,
   interval_start_local::timestamp as interval_start_local,
   interval_s::double as interval_s,
@@ -33,4 +33,4 @@ select
   physical_engines::double as physical_engines,
   dedicated_engines::double as dedicated_engines,
   (physical_engines - dedicated_engines)::double as shared_engines
-from {{ ref('int_machine_interval') }}
+from {{ ref('int_cpc_interval') }}

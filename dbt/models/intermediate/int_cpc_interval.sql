@@ -1,10 +1,10 @@
--- Every LPAR of a machine over the same intervals. A record of 70.1 describes all LPARs of its machine, so records of several
+-- Every LPAR of a CPC over the same intervals. A record of 70.1 describes all LPARs of its CPC, so records of several
 -- LPARs describe the same time several times: the intervals are those of the LPAR whose records cover most of the hour, and
 -- where it has none, those of the next. An LPAR's own record of the same interval is preferred; an LPAR that such a record
 -- does not describe is taken from its own records, by the seconds they have in common.
 with described as (
   select
-    machine, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s, lpar_name,
+    cpc, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s, lpar_name,
     is_own, engine_type,
     max(physical_engines) as physical_engines,
     count(*) filter (where online_s > 0) as logical_processors,
@@ -35,10 +35,10 @@ with described as (
 ),
 
 record as (
-  select machine, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s,
-    sum(interval_s * count(*)) over (partition by machine, smf_sid, date_trunc('hour', interval_start_utc)) as coverage
+  select cpc, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s,
+    sum(interval_s * count(*)) over (partition by cpc, smf_sid, date_trunc('hour', interval_start_utc)) as coverage
   from described
-  group by machine, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s
+  group by cpc, file_id, record_seq, smf_sid, interval_key, interval_start_utc, interval_start_local, interval_s
 ),
 
 by_hour as (
@@ -54,7 +54,7 @@ meeting as (
       and abs(a.interval_s - b.interval_s) <= 1 as is_same_interval
   from by_hour a
   join by_hour b
-    on a.machine = b.machine and a.hour = b.hour and a.smf_sid <> b.smf_sid
+    on a.cpc = b.cpc and a.hour = b.hour and a.smf_sid <> b.smf_sid
     and {{ first_common_hour('a.hour', 'a.interval_start_utc', 'b.interval_start_utc') }}
   where common_s > 0
 ),
@@ -86,14 +86,14 @@ chosen as (
 ),
 
 owner as (
-  select machine, lpar_name, hour, arg_max(smf_sid, interval_start_utc) as smf_sid
+  select cpc, lpar_name, hour, arg_max(smf_sid, interval_start_utc) as smf_sid
   from (
-    select machine, lpar_name, smf_sid, interval_start_utc,
+    select cpc, lpar_name, smf_sid, interval_start_utc,
       unnest([date_trunc('hour', interval_start_utc) + to_hours(h) for h in [-3, -2, -1, 0, 1, 2, 3]]) as hour
     from described
     where is_own
   )
-  group by machine, lpar_name, hour
+  group by cpc, lpar_name, hour
 ),
 
 lpar as (
@@ -122,7 +122,7 @@ lpar as (
 )
 
 select
-  r.machine, r.interval_start_utc, r.interval_start_local, r.interval_s,
+  r.cpc, r.interval_start_utc, r.interval_start_local, r.interval_s,
   o.smf_sid,
   l.* exclude (measured_file_id, measured_record_seq, physical_engines, dedicated_online_s),
   coalesce(l.dedicated_online_s, 0) > 0 as is_dedicated,
@@ -131,5 +131,5 @@ select
 from lpar l
 join measured r on r.file_id = l.measured_file_id and r.record_seq = l.measured_record_seq
 left join owner o
-  on o.machine = r.machine and o.lpar_name = l.lpar_name and o.hour = date_trunc('hour', r.interval_start_utc)
+  on o.cpc = r.cpc and o.lpar_name = l.lpar_name and o.hour = date_trunc('hour', r.interval_start_utc)
 window pool as (partition by l.measured_file_id, l.measured_record_seq, l.engine_type)
