@@ -48,10 +48,10 @@ def main(arguments: Sequence[str]) -> int:
         asked = {"dataframe_split": {"columns": ["system_id", "etr_tps"], "data": [row]}}
         return _request("/invocations", _body(asked))
 
-    def sweep(name: str) -> bytes:
+    def sweep(name: str, steps: int = 41, **more: object) -> bytes:
         high = spans[name][1] * draw.uniform(0.9, 1.1)
-        asked = {"system": name, "key": "etr_tps", "from": high / 4, "to": high, "steps": 41}
-        return _request("/v1/sweep", _body({**asked, "metrics": ["cpu_busy_pct"]}))
+        question = {"system": name, "key": "etr_tps", "from": high / 4, "to": high, "steps": steps}
+        return _request("/v1/sweep", _body(question | more))
 
     def prepared(made: Callable[[str], bytes]) -> Ask:
         return [made(draw.choice(list(spans))) for _ in range(PREPARED)]
@@ -66,18 +66,21 @@ def main(arguments: Sequence[str]) -> int:
             }
             for clients in (1, CLIENTS):
                 _beside(both, clients)
+        whole = [sweep(name, 200) for name in spans] * 5
+        _row("sweep of 200 steps, all metrics, median ms", 1e3 * statistics.median(_times(port, whole, 1)), "≤ 250")
+        few = prepared(lambda name: sweep(name, metrics=["cpu_busy_pct"]))
         before = _memory_kb(_family(server))
         used = _processor_s(_family(server))
-        swept = len(_times(port, prepared(sweep), CLIENTS))
-        _row("sweep of 41 steps, answers/s", swept / SECONDS, "≥ 500")
+        swept = len(_times(port, few, CLIENTS))
+        _row("sweep of 41 steps, answers/s", swept / SECONDS)
         _row("sweep of 41 steps, processor ms an answer", 1e3 * (_processor_s(_family(server)) - used) / swept)
-        load = threading.Thread(target=_times, args=(port, prepared(sweep), 64))
+        load = threading.Thread(target=_times, args=(port, few, 64))
         load.start()
         probes = sorted(_times(port, [_request("/healthz")], 1, SECONDS * 0.8))
         load.join()
         _row("/healthz under 64 clients that sweep, p99 ms", 1e3 * _quantile(probes, 0.99), "≤ 50")
         _row("memory gained, MB", (_memory_kb(_family(server)) - before) / 1024, "flat")
-    _row("start to ready, s", _start_s(home), "≤ 0.8")
+    _row("start to ready, s", _start_s(home))
     print(f"load when it ended: {os.getloadavg()[0]:.1f}")
     return 0
 
@@ -99,8 +102,11 @@ def _beside(both: Mapping[str, tuple[int, int, Ask]], clients: int) -> None:
         _row(f"{name}, {clients} client(s), answers/s", len(times[name]) / TURNS)
         _row(f"{name}, {clients} client(s), processor ms an answer", 1e3 * used[name] / len(times[name]))
     ordered = sorted(times[ours])
-    _row(f"{ours}, {clients} client(s), p99 / p50", _quantile(ordered, 0.99) / _quantile(ordered, 0.5), "≤ 3")
-    _row(f"{ours} / {theirs}, {clients} client(s)", len(times[ours]) / len(times[theirs]), "≥ 10")
+    if clients == 1:
+        _row(f"{ours}, median ms", 1e3 * _quantile(ordered, 0.5), "≤ 5")
+    _row(f"{ours}, {clients} client(s), p99 / p50", _quantile(ordered, 0.99) / _quantile(ordered, 0.5), "≤ 5")
+    ours_s, theirs_s = (used[name] / len(times[name]) for name in both)
+    _row(f"{theirs} / {ours}, processor time of an answer", theirs_s / ours_s, "≥ 4")
 
 
 def _body(question: object) -> bytes:
