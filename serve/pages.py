@@ -13,6 +13,8 @@ from serve.settings import Settings
 from serve.tokens import Tokens
 
 PAGE = Path(__file__).parent / "page"
+# Of the data-quality report; the document beside them names paths of this machine.
+REPORT = ("index.html", "suites.html", "page.css")
 
 
 def pages(settings: Settings, tokens: Tokens) -> APIRouter:
@@ -43,27 +45,17 @@ def pages(settings: Settings, tokens: Tokens) -> APIRouter:
         return response
 
     @router.get("/quality")
+    @router.get("/quality/")
     async def quality_root() -> RedirectResponse:
         return RedirectResponse("/quality/index.html", 307)
 
-    @router.get("/quality/{path:path}")
-    async def quality(path: str) -> Response:
-        file = _file(settings.quality, path or "index.html")
-        if file is not None:
-            return FileResponse(file)
-        if not path or path == "index.html":
+    @router.get("/quality/{name}")
+    async def quality(name: str) -> Response:
+        if name in REPORT and (settings.quality / name).is_file():
+            return FileResponse(settings.quality / name)
+        if name == "index.html":
             # There is no report before the first check, which the page's view of the data says.
             return RedirectResponse("/#/data", 307)
         raise Problem(404, "not-found", "the data-quality report has no such page")
 
     return router
-
-
-def _file(folder: Path, path: str) -> Path | None:
-    """The file of a folder that a path names; None where there is none, or no file may be called that."""
-    try:
-        root = folder.resolve()
-        file = (root / path).resolve()
-        return file if file.is_relative_to(root) and file.is_file() else None
-    except (OSError, ValueError):
-        return None

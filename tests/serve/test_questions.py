@@ -354,7 +354,7 @@ def test_a_question_that_is_not_declared_json_is_refused_for_that(client, kind):
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/healthz", "/readyz", "/metrics", "/v1/systems", "/quality/", "/static/page.css"]
+    "path", ["/", "/healthz", "/readyz", "/metrics", "/v1/systems", "/quality/index.html", "/static/page.css"]
 )
 def test_head_is_answered_as_get_without_the_body(client, path):
     head, get = client("HEAD", path), client("GET", path)
@@ -392,6 +392,7 @@ def test_every_error_is_a_problem_document(client):
         ("POST", "/v1/predict/", 404),
         ("GET", "/v1/systems/x/points", 404),
         ("GET", "/quality/%00", 404),
+        ("GET", "/quality/quality.json", 404),
         ("GET", "/quality/..%2fmodels/champion.json", 404),
     ):
         response = client(method, path)
