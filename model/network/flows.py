@@ -29,22 +29,6 @@ class Flows:
         """Where the class to which operation ``at`` belongs begins."""
         return max(start for start in self.starts if start <= at)
 
-    def next_visits(self, at: int | None, row: int) -> dict[int, float]:
-        """Visits that follow operation ``at``, or the start of class ``row``, with the chance of each."""
-        out: dict[int, float] = {}
-        pending = {self.starts[row]: 1.0} if at is None else dict(self.edges[at])
-        for _ in range(len(self.ops)):
-            onward: dict[int, float] = {}
-            for to, share in pending.items():
-                op = self.ops[to]
-                made = min(op.count, 1.0) if op.kind == "visit" else 0.0
-                if made > 0:
-                    out[to] = out.get(to, 0.0) + share * made
-                for target, part in self.edges[to]:
-                    onward[target] = onward.get(target, 0.0) + share * (1 - made) * part
-            pending = {to: share for to, share in onward.items() if share > 0}
-        return out
-
     def visited(self, row: int) -> list[int]:
         """Positions of the operations that a transaction of class ``row`` may run."""
         return [int(at) for at in np.flatnonzero(self.runs[row] > 0)]

@@ -7,7 +7,7 @@ Exact. Sources: Erlang 1917; Kleinrock, *Queueing Systems I*, 1975, chapter 3; f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -70,13 +70,10 @@ def gmc_response(transform: Callable[[float], float], rate: float, service: floa
     return float(service + 1 / total / (servers * each * (1 - root) ** 2))
 
 
-def mmck(
-    arrival_rate: float, service: float, servers: int, capacity: int, work: Sequence[float] | None = None
-) -> StationResult:
+def mmck(arrival_rate: float, service: float, servers: int, capacity: int) -> StationResult:
     """M/M/c/K: arrivals that find ``capacity`` customers (waiting and in service) are refused.
 
-    Times are those of accepted customers. ``servers`` of -1 (or more than ``capacity``) means nobody waits. ``work``
-    is what so many customers in service get done together, from one on, in units of one alone; one each without it.
+    Times are those of accepted customers. ``servers`` of -1 (or more than ``capacity``) means nobody waits.
 
     Raises:
         ValueError: ``capacity`` is below one.
@@ -88,15 +85,14 @@ def mmck(
     if offered == 0:
         return StationResult(0.0, 0.0, 0.0, 0.0, service, 0.0, 0.0, 1.0, 0.0)
     n = np.arange(capacity + 1)
-    done = np.minimum(n[1:], c) if work is None else np.asarray(work, dtype=float)[np.minimum(n[1:], len(work)) - 1]
-    steps = np.log(offered) - np.log(done)
+    steps = np.log(offered) - np.log(np.minimum(n[1:], c))
     log_p = np.concatenate(([0.0], np.cumsum(steps)))
     p = np.exp(log_p - log_p.max())
     p /= p.sum()
     throughput = arrival_rate * (1 - p[-1])
     length = float(p @ n)
     response = length / throughput
-    waiting = float(p @ np.maximum(n - (c if work is None else len(work)), 0))
+    waiting = float(p @ np.maximum(n - c, 0))
     servers_shown = c if servers < 0 else servers
     waits = float(p[c:capacity].sum() / (1 - p[-1])) if c < capacity else 0.0
     return StationResult(

@@ -48,18 +48,6 @@ def test_loss_system_is_erlang_b_and_a_large_limit_is_no_limit() -> None:
     assert full.queue_length == pytest.approx(full.throughput * full.response)
 
 
-def test_a_full_station_works_as_fast_as_those_in_service_do_together() -> None:
-    assert mmck(3.8, 1.0, 4, 9, [1, 2, 3, 4]) == mmck(3.8, 1.0, 4, 9)
-    # Two threads of each of four cores, 1.3 times one alone; a place to wait for one more.
-    work = [1, 1.3, 2.3, 2.6, 3.6, 3.9, 4.9, 5.2]
-    p = [1.0]
-    for n in range(1, 10):
-        p.append(p[-1] * 3.8 / work[min(n, 8) - 1])
-    found = mmck(3.8, 1.0, 8, 9, work)
-    assert found.loss_probability == pytest.approx(p[9] / sum(p))
-    assert found.queue_length == pytest.approx(sum(n * each for n, each in enumerate(p)) / sum(p))
-
-
 def test_equal_servers_of_the_unequal_station_are_erlang() -> None:
     equal = heterogeneous_mm(7.0, [2.0, 2.0, 2.0, 2.0])
     assert equal.queue_length == pytest.approx(mmc(7.0, 0.5, 4).queue_length)
