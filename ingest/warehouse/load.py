@@ -233,7 +233,8 @@ class _Loader:
         if before.size == 0:
             return empty(name)
         spooled = self._scratch in path.parents
-        apart = apart or identity is not None or before.size >= _TOGETHER_BYTES
+        # What has been spooled is gone when the next file is read, unless it is kept.
+        apart = apart or identity is not None or before.size >= _TOGETHER_BYTES or path.parent == self._scratch
         if apart:
             self.commit()
         real = name if spooled else shown(os.path.realpath(path))

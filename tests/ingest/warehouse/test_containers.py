@@ -97,6 +97,17 @@ def test_standard_input_is_loaded_like_a_file(ingest, dump, monkeypatch):
     assert (report.path, report.status, report.records) == ("standard input", "loaded", 6)
 
 
+def test_standard_input_stays_loaded_when_the_next_file_fails(tmp_path, ingest, dump, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(dump)))
+    (tmp_path / "next.xml").write_text(report_xml(1))
+
+    def fail(path, step, _records):
+        if path.endswith("next.xml") and step == "commit":
+            raise RuntimeError("a defect")
+
+    assert [report.status for report in ingest("-", tmp_path / "next.xml", progress=fail)] == ["loaded", "failed"]
+
+
 def test_a_cut_container_delivers_what_came_before_the_cut_and_says_so(tmp_path, ingest, dump):
     stored = gzip.compress(dump, compresslevel=0)
     (tmp_path / "cut.gz").write_bytes(stored[:-400])
