@@ -155,7 +155,7 @@ class _Worker:
         whole = False
         try:
             async with asyncio.timeout(seconds):
-                result = await received(self._pipe)
+                result = await receive(self._pipe)
             whole = True
         finally:
             if not whole:
@@ -176,7 +176,7 @@ class _Worker:
         self._pipe.close()
 
 
-async def received(pipe: Connection) -> Any:
+async def receive(pipe: Connection) -> Any:
     """The next object from a process. Raises EOFError if the process ended."""
     loop, readable, descriptor = asyncio.get_running_loop(), asyncio.Event(), pipe.fileno()
     loop.add_reader(descriptor, readable.set)

@@ -195,10 +195,10 @@ def batch(
         raise EtalonError(f"{file}: is not JSON: {error}", Exit.QUESTION) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise EtalonError(f"{file}: {problems.said(first)} (docs/service.md shows how)", Exit.QUESTION) from error
+        raise EtalonError(f"{file}: {problems.in_words(first)} (docs/service.md shows how)", Exit.QUESTION) from error
     champion = _champion()
     replies = [answer(champion, one.kind, json.loads(one.question.arguments())) for one in asked.questions]
-    answers = many.joined(champion["model_version"], [(reply.status, reply.body) for reply in replies])
+    answers = many.join_replies(champion["model_version"], [(reply.status, reply.body) for reply in replies])
     typer.echo(documents.dumps(json.loads(answers), indent=2))
 
 
