@@ -1,11 +1,11 @@
-"""How well condition laws predict levels left out of the published studies, beside a naive answer; 40 s of CPU."""
+"""How well studies predict levels left out of the published studies, beside a naive answer; 40 s of CPU."""
 
 from __future__ import annotations
 
 import time
 
-from model.capacity.conditions.reading import read_catalogue
-from model.capacity.conditions.validation import validate
+from model.published.reading import read_catalogue
+from model.published.validation import validate
 
 
 def main() -> None:

@@ -207,15 +207,15 @@ def _by_laws_alone(found: Mapping[str, Any]) -> bool:
 
 
 def _resting(figures: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What each figure from condition laws rests on, as a table."""
+    """What each figure from the studies rests on, as a table."""
     rows = [{name: figure[name] for name in ("metric", "condition", "basis")} for figure in figures]
     return [table(rows, {"metric": "metric", "condition": "condition", "basis": "rests on"}, "  ")] if rows else []
 
 
 def _laws(found: Mapping[str, Any]) -> list[str]:
-    """Model version, the tables of condition laws, and warnings, one line each."""
+    """Model version, the tables of the studies, and warnings, one line each."""
     tables = ", ".join(dict.fromkeys(figure["table"] for figure in found["evidence"]["figures"]))
-    version = f"  model {found['model_version']}, condition laws over the tables {tables}"
+    version = f"  model {found['model_version']}, published figures of the tables {tables}"
     return [version, *(f"  note: {note}" for note in found.get("notes", ()))]
 
 

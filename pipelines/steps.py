@@ -337,13 +337,13 @@ def validate(home: Home) -> Any:
 
 
 def validate_studies(home: Home) -> Any:
-    """The condition laws held to what was left out: every level of every condition of the published figures.
+    """The studies held to what was left out: every level of every condition of the published figures.
 
     Raises EtalonError where no reference system was measured at several levels of a condition.
     """
     require_snapshot(home)
-    from model.capacity.conditions.reading import read_catalogue
-    from model.capacity.conditions.validation import validate as levels_left_out
+    from model.published.reading import read_catalogue
+    from model.published.validation import validate as levels_left_out
 
     found = levels_left_out(read_catalogue(marts=measured_figures(home)))
     if not found.cases:

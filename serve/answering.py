@@ -29,7 +29,7 @@ def answer(bundle: Bundle, kind: str, question: Mapping[str, Any]) -> Reply:
     try:
         result = KINDS[kind](bundle, **question)
     except QuestionError as refused:
-        problem = problems.from_error(refused)
+        problem = problems.of(refused)
         return Reply(problem.status, False, as_json(problems.document(problem)))
     extrapolated = result.get("extrapolated", False) if isinstance(result, dict) else result.extrapolated
     return Reply(200, extrapolated, as_json(result))

@@ -97,13 +97,13 @@ class Evidence(Part):
     origins: dict[str, str]
     period: list[str] | None = Field(description="first and last recorded start, local time; null without a history")
     gate: Gate | None
-    figures: list[dict[str, Any]] = Field(default=[], description="what figures from condition laws rest on, one each")
+    figures: list[dict[str, Any]] = Field(default=[], description="what figures from the studies rest on, one each")
     definitions_changed: bool = Field(description="whether metrics or groups of the published marts changed since")
     data: dict[str, Any]
 
 
 class ConditionEvidence(Part):
-    """What figures from condition laws rest on, one entry a figure."""
+    """What figures from the studies rest on, one entry a figure."""
 
     figures: list[dict[str, Any]]
     data: dict[str, Any]

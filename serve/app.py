@@ -49,7 +49,7 @@ def create_app(settings: Settings) -> FastAPI:
     settings
         where champion and snapshot lie, who may ask, and by which names.
     """
-    service = Service.open(settings)
+    service = Service.over(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

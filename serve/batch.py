@@ -62,7 +62,7 @@ class BatchAnswer(Part):
     answers: list[BatchItem]
 
 
-def join_replies(model_version: str, replies: Iterable[tuple[int, bytes]]) -> bytes:
+def joined(model_version: str, replies: Iterable[tuple[int, bytes]]) -> bytes:
     """The whole answer as JSON, from the status and body of every reply."""
     items = []
     for status, body in replies:

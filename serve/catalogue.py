@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from model.capacity.basis import machine_of
-from model.capacity.by_condition import lawful
-from model.capacity.questions import askable, point_entry, system_entry
+from model.capacity.questions import askable, has_conditions, point_entry, system_entry
 from model.published.overview import overview
 from serve import options
 from serve.schemas import Conditions, Models, ReferenceSystem, System, Systems
@@ -17,7 +16,9 @@ def systems(bundle: Mapping[str, Any]) -> dict[str, Any]:
     """The systems that can be asked about, and every reference system with what is published of it."""
     return Systems(
         model_version=bundle["model_version"],
-        systems=[describe(name, entry, lawful(bundle, name)) for name, entry in sorted(bundle["systems"].items())],
+        systems=[
+            describe(name, entry, has_conditions(bundle, name)) for name, entry in sorted(bundle["systems"].items())
+        ],
         reference_systems=reference_systems(askable(bundle)),
     ).model_dump(mode="json", by_alias=True)
 

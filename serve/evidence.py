@@ -60,7 +60,7 @@ def recorded_msu(snapshot: Snapshot) -> list[dict[str, Any]]:
     return snapshot.rows(_MSU)
 
 
-def registered_versions(path: Path) -> Versions:
+def registered(path: Path) -> Versions:
     """The versions of the model as the last fit exported them; none where there is no such file, or a damaged one."""
     try:
         versions = VERSIONS.read(path)

@@ -1,4 +1,4 @@
-"""Checks of every request (host, token, size of its body) and headers of every response."""
+"""What every request passes: the name it calls the service by, its token, the size of its body, security headers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ log = Log()
 class Boundary:
     """ASGI middleware: HEAD, host, token, body limit, security headers, one log line and one measurement per request.
 
-    HEAD is answered like GET, without the body. Host and token are checked before the body is read.
+    HEAD is answered as GET is, without the body. Host and token are looked at before anything of the body is.
     """
 
     def __init__(self, app: ASGIApp, telemetry: Telemetry, tokens: Tokens, hosts: frozenset[str]) -> None:
@@ -69,13 +69,13 @@ class Boundary:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = _with_headers(message["headers"], request_id)
+                message["headers"] = _decorated(message["headers"], request_id)
             elif head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             await send(message)
 
         try:
-            inner["state"] = {**scope.get("state", {}), "request_id": request_id, "grant": self._checked_grant(inner)}
+            inner["state"] = {**scope.get("state", {}), "request_id": request_id, "grant": self._admitted(inner)}
             await self._app(inner, await _whole_body(scope, receive), send_with_headers)
         except Problem as problem:
             await respond(problem)(inner, receive, send_with_headers)
@@ -100,20 +100,21 @@ class Boundary:
                 token=grant.name if grant else None,
             )
 
-    def _checked_grant(self, scope: Scope) -> Grant | None:
-        """The grant of a request; None if it needs none. Raises the problem of a request that is refused."""
+    def _admitted(self, scope: Scope) -> Grant | None:
+        """The grant under which a request passes; None where none is asked for. Raises the problem of one that does
+        not."""
         headers = Headers(scope=scope)
-        if not _is_own_name(headers.get("host", ""), self._hosts):
-            detail = "unknown host name; list names other than localhost in ETALON_ALLOWED_HOSTS"
+        if not _is_called(headers.get("host", ""), self._hosts):
+            detail = "the service is not called that; a name other than localhost is listed in ETALON_ALLOWED_HOSTS"
             raise Problem(421, "unknown-host", detail)
         path = scope["path"]
-        if path in OPEN or path.startswith(OPEN_FOLDERS) or not self._tokens.is_required():
+        if path in OPEN or path.startswith(OPEN_FOLDERS) or not self._tokens.guarded():
             return None
         grant = self._grant(scope, headers)
         if grant is None:
-            detail = "this service needs a bearer token: send it as `Authorization: Bearer …`"
-            if not self._tokens.exist():
-                detail = "the last token was withdrawn: make a new one with `etalon token NAME`"
+            detail = "this service asks for a bearer token; send it as `Authorization: Bearer …`"
+            if not self._tokens.any():
+                detail = "the last token was withdrawn, so nobody may ask: make a new one with `etalon token NAME`"
             raise Problem(401, "token-required", detail, headers={"WWW-Authenticate": 'Bearer realm="etalon"'})
         scope_needed = "read" if scope["method"] == "GET" or path == "/session" else "ask"
         if not grant.may(scope_needed):
@@ -135,13 +136,13 @@ def take(tokens: Tokens, grant: Grant | None, count: int = 1) -> None:
     """Count requests of a grant. Raises a 429 problem where it has none left."""
     wait = tokens.take(grant, count) if grant else 0.0
     if grant and wait > 0:
-        detail = f"token {grant.name} has used its {grant.per_minute} requests a minute; wait {wait:.0f} s"
+        detail = f"token {grant.name} has had its {grant.per_minute} requests a minute; wait {wait:.0f} s"
         raise Problem(429, "too-many-requests", detail, {"Retry-After": str(int(wait) + 1)})
 
 
 @lru_cache
-def _is_own_name(host: str, names: frozenset[str]) -> bool:
-    """Whether a Host header names this service. An address always does: only names can be rebound."""
+def _is_called(host: str, names: frozenset[str]) -> bool:
+    """Whether a Host header names this service. An address always does: only names can be bent to another address."""
     name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
     name = name.strip("[]").lower().rstrip(".")
     if name == "localhost" or name in names:
@@ -161,7 +162,7 @@ def _cookie(headers: Headers) -> str:
     return cookie.value if cookie else ""
 
 
-def _with_headers(headers: list[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
+def _decorated(headers: list[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
     more = [(b"x-request-id", request_id.encode()), *SECURITY]
     if all(name != b"cache-control" for name, _ in headers):
         more.append((b"cache-control", b"no-store"))

@@ -17,7 +17,7 @@ def jobs(service: Service) -> APIRouter:
     """``POST /v1/simulate`` and ``/v1/replay``, and the jobs they make."""
     router = APIRouter(tags=["simulations"])
 
-    async def submit(kind: str, question: Question, request: Request, bundle: bytes = b"{}") -> Response:
+    async def submitted(kind: str, question: Question, request: Request, bundle: bytes = b"{}") -> Response:
         body = question.model_dump(exclude_none=True)
         job = service.jobs.submit(Job(kind, body, _owner(request), bundle))
         return json_response(as_json(job.document()), 202, {"Location": f"/v1/jobs/{job.job}"})
@@ -28,7 +28,7 @@ def jobs(service: Service) -> APIRouter:
         part = await service.evaluate("simulation", _load(question))
         if part.status != 200:
             return json_response(part.body, part.status)
-        return await submit("simulate", question, request, part.body)
+        return await submitted("simulate", question, request, part.body)
 
     @router.post("/v1/replay", status_code=202, response_model=SimulationJob, operation_id="replay")
     async def replay(question: ReplayQuestion, request: Request) -> Response:
@@ -36,26 +36,26 @@ def jobs(service: Service) -> APIRouter:
         if (question.network is None) == (question.system is None):
             raise Problem(422, "invalid-request", "name either a network or a system", field="network")
         if question.system is None:
-            return await submit("replay", question, request)
+            return await submitted("replay", question, request)
         network = await service.evaluate("network", _load(question))
         if network.status != 200:
             return json_response(network.body, network.status)
-        return await submit("replay", question, request, network.body)
+        return await submitted("replay", question, request, network.body)
 
     @router.get("/v1/jobs", response_model=JobList, operation_id="jobs")
-    async def list_jobs(request: Request) -> Response:
+    async def listed(request: Request) -> Response:
         """List simulations, the latest first, without their results."""
-        return json_response(as_json({"jobs": service.jobs.documents(_owner(request), _everyone(request))}))
+        return json_response(as_json({"jobs": service.jobs.listed(_owner(request), _everyone(request))}))
 
     @router.get("/v1/jobs/{job}", response_model=SimulationJob, operation_id="job")
     async def follow(job: str, request: Request) -> Response:
         """Say how far a simulation is, and what came of it."""
-        return json_response(as_json(service.jobs.get(job, _owner(request), _everyone(request)).document()))
+        return json_response(as_json(service.jobs.owned(job, _owner(request), _everyone(request)).document()))
 
     @router.delete("/v1/jobs/{job}", response_model=SimulationJob, operation_id="cancel")
     async def cancel(job: str, request: Request) -> Response:
         """Forget a simulation, and cancel it if it has not ended."""
-        cancelled = service.jobs.get(job, _owner(request), _everyone(request))
+        cancelled = service.jobs.owned(job, _owner(request), _everyone(request))
         await service.jobs.forget(cancelled)
         return json_response(as_json(cancelled.document()))
 

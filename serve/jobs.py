@@ -12,7 +12,7 @@ from typing import Any
 from serve.log import Log
 from serve.problems import Problem
 from serve.simulating import simulate
-from serve.workers import CONTEXT, receive
+from serve.workers import CONTEXT, received
 
 log = Log()
 
@@ -71,14 +71,14 @@ class Jobs:
         job.task = asyncio.create_task(self._run(job, self._slot))
         return job
 
-    def get(self, name: str, owner: str | None, everyone: bool) -> Job:
+    def owned(self, name: str, owner: str | None, everyone: bool) -> Job:
         """A job of this owner, or of anyone. Raises a 404 problem."""
         job = self._jobs.get(name)
         if job is None or not (everyone or job.owner == owner):
             raise Problem(404, "unknown-job", "there is no such job, or it has been forgotten", field="job")
         return job
 
-    def documents(self, owner: str | None, everyone: bool) -> list[dict[str, Any]]:
+    def listed(self, owner: str | None, everyone: bool) -> list[dict[str, Any]]:
         """The jobs of this owner, or of everyone, the latest first and without their results."""
         jobs = [job for job in self._jobs.values() if everyone or job.owner == owner]
         return [{**job.document(), "result": None} for job in reversed(jobs)]
@@ -119,7 +119,7 @@ class Jobs:
             with theirs:
                 await asyncio.to_thread(process.start)
             while job.state not in ENDED:
-                self._update(job, await receive(pipe))
+                self._update(job, await received(pipe))
         except EOFError:
             log.error("job_failed", job=job.job)
             detail = "the simulation ended without a result: it needed too much memory, or failed"

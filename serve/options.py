@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from model.capacity.adjustments import OFF, ON, from_plain, parts_of, quantity_of
-from model.capacity.by_condition import lawful
-from model.capacity.conditions.asking import levels_named
-from model.capacity.offered import Condition, conditions_of
+from model.capacity.questions import has_conditions
 from model.hardware.speed import identity, rated
 from serve.schemas import Option
+
+if TYPE_CHECKING:
+    from model.published.askable import Condition
 
 UNITS = {"kb": "KB", "mb": "MB", "tps": "transactions/s"}
 """Units by the last word of a key."""
@@ -61,14 +62,18 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
 
 def of_conditions(bundle: Mapping[str, Any], system: str) -> tuple[list[Option], list[Option]]:
     """What can be asked of a system measured at conditions, and what picks figures of one measurement."""
-    conditions = conditions_of(bundle, system)
+    if not has_conditions(bundle, system):
+        return [], []
+    # Loaded for systems with studies alone.
+    from model.published.askable import conditions_of
+    from model.published.figures import levels_named
+
+    conditions, studies = conditions_of(bundle, system), bundle["conditions"]
+    figures = (row for row in studies["rows"] if row["system"] == system)
+    quantities = {quantity_of(row["metric"], row["unit"]) for row in figures} - {None}
+    effects = _effects(studies.get("adjustments", {}), quantities, levels_named(studies, system))
     changes = [_condition(one) for one in conditions if not one.selects]
-    laws = bundle.get("conditions", {})
-    if lawful(bundle, system):
-        figures = (row for row in laws["rows"] if row["system"] == system)
-        quantities = {quantity_of(row["metric"], row["unit"]) for row in figures} - {None}
-        changes += _effects(laws.get("adjustments", {}), quantities, levels_named(laws, system))
-    return changes, [_condition(one) for one in conditions if one.selects]
+    return changes + effects, [_condition(one) for one in conditions if one.selects]
 
 
 def _condition(one: Condition) -> Option:

@@ -37,7 +37,7 @@ Sums = tuple[float, float]
 Hour = tuple[int, int]
 
 
-def compare(
+def compared(
     snapshot: Snapshot, system: str, a: tuple[dt.date, dt.date], b: tuple[dt.date, dt.date], other: str | None = None
 ) -> list[Change]:
     """Each metric in both periods (first and last day), over the hours of the week that both have, as the last day may

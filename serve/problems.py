@@ -43,7 +43,7 @@ def document(problem: Problem) -> dict[str, Any]:
     }
 
 
-def from_error(error: Problem | QuestionError) -> Problem:
+def of(error: Problem | QuestionError) -> Problem:
     """A refusal of the service or the model as a problem."""
     if isinstance(error, Problem):
         return error
@@ -59,15 +59,15 @@ def invalid(errors_found: Sequence[Mapping[str, Any]]) -> Problem:
     """Errors of pydantic's as a problem: the first in a sentence, all of them beside it."""
     errors = list({one["field"]: one for one in map(_one, reversed(errors_found))}.values())[::-1]
     first = errors[0]
-    return Problem(422, "invalid-request", _with_field(first), field=first["field"], errors=errors)
+    return Problem(422, "invalid-request", _placed(first), field=first["field"], errors=errors)
 
 
-def in_words(item: Mapping[str, Any]) -> str:
+def said(item: Mapping[str, Any]) -> str:
     """An error of pydantic's in one sentence: the field, and what is wrong with it."""
-    return _with_field(_one(item))
+    return _placed(_one(item))
 
 
-def _with_field(error: Mapping[str, Any]) -> str:
+def _placed(error: Mapping[str, Any]) -> str:
     return f"{error['field']}: {error['message']}" if error["field"] else str(error["message"])
 
 

@@ -74,7 +74,7 @@ def _add_histories(routes: APIRouter, snapshot: Snapshot) -> None:
             if last < first:
                 message = f"{field}: {last} lies before the first day of the period, {first}"
                 raise Problem(422, "invalid-request", message, field=field)
-        changes = periods.compare(snapshot, system, (a_from, a_to), (b_from, b_to), other)
+        changes = periods.compared(snapshot, system, (a_from, a_to), (b_from, b_to), other)
         if not changes:
             message = "the periods have no recorded day of the week in common; choose longer ones"
             raise Problem(422, "nothing-to-compare", message, field="a_from")

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from serve.answers import ForecastMsuAnswer
-from serve.batch import MAX_BYTES, BatchAnswer, BatchQuestion, join_replies
+from serve.batch import MAX_BYTES, BatchAnswer, BatchQuestion, joined
 from serve.champion import ChampionUnavailable
 from serve.encoding import as_json
-from serve.evidence import measured_points, recorded_msu, registered_versions
+from serve.evidence import measured_points, recorded_msu, registered
 from serve.guard import take
 from serve.problems import Problem, document
 from serve.questions import ABOUT_SYSTEMS, ForecastMsuQuestion, SystemQuestion
@@ -58,7 +58,7 @@ def questions(service: Service) -> APIRouter:
                 size += len(reply.body)
             except Problem as refused:
                 replies.append((refused.status, as_json(document(refused))))
-        return json_response(join_replies(workers.model_version, replies))
+        return json_response(joined(workers.model_version, replies))
 
     @router.post("/v1/forecast-msu", response_model=ForecastMsuAnswer, operation_id="forecast-msu")
     async def forecast_msu(question: ForecastMsuQuestion, _: Request) -> Response:
@@ -106,7 +106,7 @@ def catalogue(service: Service) -> APIRouter:
     @router.get("/v1/models", response_model=Models, operation_id="models")
     async def models() -> Response:
         """Describe the model in service (version, data it was fitted on, validation errors), and earlier versions."""
-        versions = await asyncio.to_thread(registered_versions, service.settings.versions)
+        versions = await asyncio.to_thread(registered, service.settings.versions)
         return _response(await service.evaluate("models", versions.model_dump_json().encode()))
 
     return router

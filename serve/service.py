@@ -28,7 +28,7 @@ class Service:
     jobs: Jobs
 
     @classmethod
-    def open(cls, settings: Settings) -> Service:
+    def over(cls, settings: Settings) -> Service:
         """The service over one state folder."""
         champion, snapshot = Champion(settings.champion, settings.processes), Snapshot(settings.snapshot)
         token = settings.token.get_secret_value() if settings.token else None

@@ -1,4 +1,4 @@
-"""Bearer tokens, kept as digests, with the scopes and the request rate of each."""
+"""Who may ask: bearer tokens, kept as digests, with what each may do and how often."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Grant:
 
 @dataclass
 class Allowance:
-    """A token bucket: the requests that a token has left; a minute refills it."""
+    """Requests that a token has left; as many as it has in a minute come back in a minute."""
 
     per_minute: int
     left: float
@@ -65,25 +65,25 @@ class Allowance:
 class Tokens:
     """The tokens in force: those of the file, read again when it is replaced, and the one of the environment.
 
-    Without either, everyone may ask. Once there were tokens, a file that is gone or broken admits nobody new.
+    Without either everyone may ask. Once there were tokens, a file that is gone or broken lets nobody new in.
     """
 
     def __init__(self, path: Path, token: str | None = None) -> None:
         self._path = path
-        self._of_environment = [Grant("ETALON_TOKEN", digest(token), SCOPES, None)] if token else []
+        self._own = [Grant("ETALON_TOKEN", digest(token), SCOPES, None)] if token else []
         self._identity: Identity | None = identity_of(path)
-        self._of_file = list(read(path)) if self._identity else []
-        self._guarded = bool(self._of_environment) or self._identity is not None
+        self._filed = list(read(path)) if self._identity else []
+        self._guarded = bool(self._own) or self._identity is not None
         self._allowances: dict[str, Allowance] = {}
         self._secret = secrets.token_bytes(32)
 
-    def is_required(self) -> bool:
-        """Whether a request needs a token."""
+    def guarded(self) -> bool:
+        """Whether a token is asked for at all."""
         self._refresh()
         return self._guarded
 
-    def exist(self) -> bool:
-        """Whether there is any token."""
+    def any(self) -> bool:
+        """Whether there is a token that would do."""
         return bool(self._all())
 
     def by_token(self, given: str) -> Grant | None:
@@ -93,13 +93,13 @@ class Tokens:
         return next((grant for grant in self._all() if hmac.compare_digest(sent, grant.sha256)), None)
 
     def by_session(self, value: str) -> Grant | None:
-        """The grant of a browser's session cookie."""
+        """The grant that a browser's cookie stands for."""
         self._refresh()
         sent = value.encode()
         return next((g for g in self._all() if hmac.compare_digest(sent, self.session(g).encode())), None)
 
     def session(self, grant: Grant) -> str:
-        """The session cookie of a grant until this process ends; the token cannot be derived from it."""
+        """The cookie that stands for a grant until this process ends; the token cannot be read back from it."""
         return hmac.new(self._secret, grant.sha256.encode(), hashlib.sha256).hexdigest()
 
     def take(self, grant: Grant, count: int = 1) -> float:
@@ -112,7 +112,7 @@ class Tokens:
         return allowance.take(count)
 
     def _all(self) -> Sequence[Grant]:
-        return [*self._of_environment, *self._of_file]
+        return [*self._own, *self._filed]
 
     def _refresh(self) -> None:
         identity = identity_of(self._path)
@@ -120,13 +120,13 @@ class Tokens:
             return
         self._identity, self._guarded = identity, True
         try:
-            self._of_file = list(read(self._path))
+            self._filed = list(read(self._path))
         except TokensError as problem:
             log.error("tokens_refused", path=str(self._path), problem=str(problem))
 
 
 def digest(token: str) -> str:
-    """The digest of a token."""
+    """What is kept of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -152,11 +152,11 @@ def read(path: Path) -> tuple[Grant, ...]:
 
 
 def write(path: Path, grants: Iterable[Grant]) -> None:
-    """Replace the grants, readable by their owner alone."""
+    """Put the grants in place as a whole, readable by their owner alone."""
     TOKENS.write(path, {"tokens": [asdict(grant) for grant in grants]})
 
 
-def grant(path: Path, name: str, scopes: Iterable[str], per_minute: int | None) -> str:
+def granted(path: Path, name: str, scopes: Iterable[str], per_minute: int | None) -> str:
     """A new token, shown once and kept as its digest; it takes the place of an older one of the same name."""
     token = secrets.token_urlsafe(32)
     kept = [grant for grant in read(path) if grant.name != name]
@@ -164,8 +164,8 @@ def grant(path: Path, name: str, scopes: Iterable[str], per_minute: int | None) 
     return token
 
 
-def withdraw(path: Path, name: str) -> bool:
-    """Remove a token; whether there was one of that name."""
+def withdrawn(path: Path, name: str) -> bool:
+    """Take a token out; whether there was one of that name."""
     grants = read(path)
     kept = [grant for grant in grants if grant.name != name]
     if len(kept) < len(grants):

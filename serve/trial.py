@@ -42,7 +42,7 @@ def load_tried(content: bytes) -> dict[str, Any]:
             _try_system(bundle, system)
             describe(system, entry)
     rows = (bundle.get("conditions") or {}).get("rows", ())
-    # The systems of a study share its condition laws.
+    # The systems of a study share its observations.
     for system in {row["study"]: row["system"] for row in rows if row["system"] not in bundle["systems"]}.values():
         with _refusing(system), suppress(QuestionError):
             _check(ask.predict(bundle, system).outputs)

@@ -42,7 +42,7 @@ class Evaluation(NamedTuple):
 
 def start_fork_server() -> None:
     """Start importing what workers need, so that each starts at once; the service itself imports none of it."""
-    CONTEXT.set_forkserver_preload(["serve.trial", "serve.answering", "model.capacity.conditions.answering"])
+    CONTEXT.set_forkserver_preload(["serve.trial", "serve.answering"])
     forkserver.ensure_running()
 
 
@@ -155,7 +155,7 @@ class _Worker:
         whole = False
         try:
             async with asyncio.timeout(seconds):
-                result = await receive(self._pipe)
+                result = await received(self._pipe)
             whole = True
         finally:
             if not whole:
@@ -176,7 +176,7 @@ class _Worker:
         self._pipe.close()
 
 
-async def receive(pipe: Connection) -> Any:
+async def received(pipe: Connection) -> Any:
     """The next object from a process. Raises EOFError if the process ended."""
     loop, readable, descriptor = asyncio.get_running_loop(), asyncio.Event(), pipe.fileno()
     loop.add_reader(descriptor, readable.set)

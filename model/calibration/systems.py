@@ -17,13 +17,13 @@ from model.calibration.observations import as_frame
 from model.calibration.production import Unusable, entry
 from model.capacity import msu
 from model.capacity.adjustments import to_plain
-from model.capacity.conditions.fitting import fit as fit_conditions
-from model.capacity.conditions.reading import read_catalogue, read_points
-from model.capacity.conditions.rows import Study
-from model.capacity.questions import lawful_systems
+from model.capacity.questions import systems_with_conditions
 from model.documents import not_finite
 from model.isolation import Faults, each, together
 from model.published import catalogue
+from model.published.model import fit as fit_conditions
+from model.published.observations import Study
+from model.published.reading import read_catalogue, read_points
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def calibrate(
         points: the mart of measured points.
         histories: LPARs with intervals; those with too few are left to their points.
         descriptions: reference systems by id.
-        figures: rows of ``fct_point_metric``, from which condition laws are fitted.
+        figures: rows of ``fct_point_metric``, from which studies are fitted.
         ratings: service units and software service units a second of an engine, by system id (``system/SID``).
         machines: ratings of other machines that the installation imported, see ``model.hardware.imported``.
 
@@ -112,7 +112,7 @@ def calibrate(
         raise NothingCalibratedError(f"nothing can be calibrated: {why}", faults)
     if conditions:
         conditions["adjustments"] = known
-        refused = {name: reason for name, reason in refused.items() if name not in lawful_systems(conditions)}
+        refused = {name: reason for name, reason in refused.items() if name not in systems_with_conditions(conditions)}
     return Calibrated(whole, {**refused, **faults}, frame, conditions, faults)
 
 
@@ -172,7 +172,7 @@ def _conditions(figures: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], F
         return _written(_condition_laws([row for row in figures if row["system_id"] in names]))
 
     names = list(dict.fromkeys(str(row["system_id"]) for row in figures))
-    found, faults = together("calibration of condition laws", names, fitted)
+    found, faults = together("calibration of the studies", names, fitted)
     return found or {}, faults
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from model.capacity.answer import Output
-from model.capacity.conditions.tables import is_work
+from model.capacity.quantities import is_work
 from model.capacity.questions import QuestionError
 
 PREFIX = "adjust."

@@ -5,33 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity import beside, by_law, targets
+from model.capacity import side_by_side, targets
 from model.capacity.adjustments import PREFIX
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import DEFINED_OTHERWISE, defined_otherwise, distance, evidence, extrapolated, notes_on
-from model.capacity.by_condition import at_point, by_condition, lawful, parted
-from model.capacity.by_law import users_of
-from model.capacity.by_rate import at_rate, beside_network
-from model.capacity.counts import counted
 from model.capacity.ensemble import System
 from model.capacity.explain import explain
 from model.capacity.figures import OF_RESPONSES, bottleneck, figure_draws, outputs_of, outputs_of_each, times
 from model.capacity.headroom import headroom
 from model.capacity.loads import Load
-from model.capacity.moving import as_measured, completed, moved, needs_network
-from model.capacity.offered import configured
 from model.capacity.offload import ZIIPS
-from model.capacity.otherwise import MeasuredSo, measured_so, with_options
 from model.capacity.parts import Scenario, State
-from model.capacity.questions import OBSERVED, QuestionError, said, system_entry
-from model.capacity.siblings import answer_by_sibling, sibling_of
-from model.capacity.thinking import at_think_time
+from model.capacity.questions import OBSERVED, QuestionError, has_conditions, said, system_entry
 
 __all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
 
@@ -53,7 +45,7 @@ SOLVER: Mapping[str, Any] = {
 def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> Answer:
     """What a system uses and how long its transactions take at a load, with 90 % limits.
 
-    What the network of a system refuses, such as a point measured elsewhere, its condition laws may know.
+    What the network of a system refuses, such as a point measured elsewhere, its studies may know.
 
     Args:
         bundle: a calibrated model, see ``model.capacity.bundle``.
@@ -63,69 +55,16 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     Raises:
         QuestionError: unknown system or key, or a value out of its domain.
     """
-    if not lawful(bundle, system):
-        return _by_network(bundle, system, at)
-    at = at_point(bundle, system, at)
-    if (answer := with_options(predict, bundle, system, at)) is not None:
-        return answer
-    if (found := counted(bundle, system, at)) is not None:
-        return found.said(_at_measured_counts(bundle, system, found.at))
-    if (otherwise := at_think_time(bundle, system, at)) is not None:
-        return otherwise
-    try:
-        return _at_measured_counts(bundle, system, at)
-    except QuestionError as refused:
-        if refused.field != f"at.{refused.value}":
-            raise
-        raise refused.also(configured(bundle, system)) from None
+    if has_conditions(bundle, system):
+        return _studies().predict(_by_network, bundle, system, at)
+    return _by_network(bundle, system, at)
 
 
-def _at_measured_counts(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
-    loads, conditions = parted(bundle, system, at)
-    if system in bundle["systems"]:
-        return _at_conditions(bundle, system, loads, conditions) if conditions else _as_asked(bundle, system, loads)
-    if (by := sibling_of(bundle, system)) is not None:
-        return answer_by_sibling(_as_asked, bundle, system, loads, conditions, by)
-    return at_rate(bundle, system, loads, conditions)
+def _studies() -> ModuleType:
+    """Questions about systems with studies; loaded for these alone."""
+    from model.published import ask
 
-
-def _at_conditions(
-    bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], conditions: Mapping[str, Any]
-) -> Answer:
-    """What is known at conditions; what the laws refuse, the network may have figures of that are published so."""
-    try:
-        if needs_network(loads):
-            return moved(_by_network, bundle, system, loads, conditions)
-        return completed(_by_network, bundle, system, by_condition(bundle, system, {**conditions, **loads}), loads)
-    except QuestionError:
-        found = _by_network(bundle, system, loads)
-        wanted = {f"{key}={value}" for key, value in conditions.items()}
-        outputs = tuple(output for output in found.outputs if wanted <= set(output.condition.split("; ")))
-        if not outputs:
-            raise
-        return replace(found, at={**conditions, **loads}, outputs=outputs)
-
-
-def _as_asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:
-    """The network's answer with what the condition laws add; what it refuses, they may know."""
-    try:
-        found = _by_network(bundle, system, at)
-        if not lawful(bundle, system):
-            return found
-        more, notes, figures = beside_network(bundle, system, at, found.outputs)
-        behind = {**found.evidence, "figures": figures}
-        parts = {output.metric for output in more}
-        whole = tuple(output for output in found.outputs if output.metric not in parts)
-        return replace(found, outputs=whole + more, notes=(*found.notes, *notes), evidence=behind)
-    except QuestionError as refused:
-        if "point" not in at:
-            raise
-        try:
-            return as_measured(_by_network, bundle, system, at)
-        except QuestionError as also:
-            if not (refused.field == also.field == "at.point" and refused.allowed and also.value != "point"):
-                raise refused from None
-            raise refused.also(also.allowed) from None
+    return ask
 
 
 def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
@@ -162,49 +101,18 @@ def solver(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **wanted: Any) -> dict[str, Any]:
     """The smallest number of engines for a load, see :func:`model.capacity.targets.size`; or that of a sibling."""
-    if not lawful(bundle, system):
-        return targets.size(bundle, system, at, **wanted)
-    if (alike := measured_so(predict, bundle, system, at or {})) is not None:
-        return _as_measured_so(size(bundle, alike.system, alike.at, **wanted), alike, system, at)
-    found = counted(bundle, system, at or {})
-    rest, notes = (at, ()) if found is None else (found.at, found.notes)
-    by = sibling_of(bundle, system)
-    if by is None:
-        sized = targets.size(bundle, system, rest, **wanted)
-    else:
-        loads, _ = parted(bundle, system, rest)
-        asked = {key: value for key, value in by.asked(loads).items() if key != "engines" or key in loads}
-        sized = by.named(targets.size(bundle, by.system, asked, **wanted), system)
-    return {**sized, "at": dict(at or {}), "notes": [*notes, *sized["notes"]]} if notes else sized
+    if has_conditions(bundle, system):
+        return dict(_studies().size(_by_network, bundle, system, at, **wanted))
+    return targets.size(bundle, system, at, **wanted)
 
 
 def max_rate(
     bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **wanted: Any
 ) -> dict[str, Any]:
     """The highest rate of the mix, see :func:`model.capacity.targets.max_rate`; that of a sibling, or of users."""
-    known = lawful(bundle, system)
-    if known and (alike := measured_so(predict, bundle, system, at or {})) is not None:
-        return _as_measured_so(max_rate(bundle, alike.system, alike.at, **wanted), alike, system, at)
-    by = sibling_of(bundle, system) if known else None
-    entry = bundle["systems"].get(system)
-    if by is None and known and (entry is None or (_without_response(entry, wanted) and users_of(bundle, system))):
-        return by_law.max_rate(bundle, system, at, **wanted)
-    if by is None:
-        return targets.max_rate(bundle, system, at, **wanted)
-    loads, _ = parted(bundle, system, at)
-    return by.named(targets.max_rate(bundle, by.system, by.asked(loads), **wanted), system)
-
-
-def _as_measured_so(
-    found: Mapping[str, Any], alike: MeasuredSo, system: str, at: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """What was found of a system with the options asked for, in the name of the one that was asked."""
-    return {**found, "system": system, "at": dict(at or {}), "notes": [*alike.notes, *found["notes"]]}
-
-
-def _without_response(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether a response is asked for that the network of a system has not."""
-    return wanted.get("max_response_ms") is not None and not entry.get("response")
+    if has_conditions(bundle, system):
+        return dict(_studies().max_rate(_by_network, bundle, system, at, **wanted))
+    return targets.max_rate(bundle, system, at, **wanted)
 
 
 def spaced(key: str, first: float, last: float, steps: int | None = None) -> list[float]:
@@ -243,7 +151,8 @@ def sweep(
         QuestionError: as :func:`predict`; or a metric that is not answered for the system.
     """
     if key == ZIIPS or key.startswith(PREFIX) or not _by_network_alone(bundle, system, {**(at or {}), key: values[0]}):
-        return beside.swept(predict, bundle, system, key, values, at or {}, metrics)
+        measured = _studies().measured_levels if has_conditions(bundle, system) else None
+        return side_by_side.swept(predict, bundle, system, key, values, at or {}, metrics, measured)
     entry = system_entry(bundle, system)
     ready = compiled(entry, at)
     entry = ready.entry
@@ -352,7 +261,7 @@ def compare(
     sides = (("a", system, a), ("b", other or system, b))
     answers = [_side(bundle, *asked) for asked in sides]
     alone = all(_by_network_alone(bundle, name, at) for _, name, at in sides)
-    rows = _changes(bundle, sides) if alone else beside.changes(*answers)
+    rows = _changes(bundle, sides) if alone else side_by_side.changes(*answers)
     return as_plain(
         {
             "system": system,
@@ -377,12 +286,8 @@ def _side(bundle: Mapping[str, Any], side: str, system: str, at: Mapping[str, An
 
 
 def _by_network_alone(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> bool:
-    """Whether a question is one that a network answers or refuses, with nothing from condition laws."""
-    if not lawful(bundle, system):
-        return True
-    loads, conditions = parted(bundle, system, at)
-    points = [point["point"] for point in bundle["systems"].get(system, {}).get("points", ())]
-    return system in bundle["systems"] and not conditions and ("point" not in loads or str(loads["point"]) in points)
+    """Whether a question is one that a network answers or refuses, with nothing from studies."""
+    return not has_conditions(bundle, system) or bool(_studies().network_alone(bundle, system, at))
 
 
 def _changes(bundle: Mapping[str, Any], sides: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[dict[str, Any]]:

@@ -51,14 +51,19 @@ def takes_number(key: str) -> bool:
     return (key in KEYS and key not in TEXTS) or key.startswith(NUMBERS)
 
 
-def lawful_systems(conditions: Mapping[str, Any]) -> set[str]:
-    """The systems of which condition laws say something."""
+def systems_with_conditions(conditions: Mapping[str, Any]) -> set[str]:
+    """The systems of which studies say something."""
     return derived(conditions, "systems", lambda: {row["system"] for row in conditions.get("rows", ())})
 
 
+def has_conditions(bundle: Mapping[str, Any], system: str) -> bool:
+    """Whether a system was measured at conditions, in a study or runs of its own."""
+    return system in systems_with_conditions(bundle.get("conditions", {}))
+
+
 def askable(bundle: Mapping[str, Any]) -> set[str]:
-    """The systems that can be predicted, by a network or by condition laws."""
-    return {*bundle["systems"], *lawful_systems(bundle.get("conditions", {}))}
+    """The systems that can be predicted, by a network or by the studies."""
+    return {*bundle["systems"], *systems_with_conditions(bundle.get("conditions", {}))}
 
 
 def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:

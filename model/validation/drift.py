@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from model.calibration.history import History, enough
 from model.calibration.production import Unusable, entry
 from model.capacity.ensemble import System
-from model.capacity.questions import lawful_systems
+from model.capacity.questions import systems_with_conditions
 from model.isolation import each
 from model.validation.origin import BUSY_PCT, COLUMNS, RESPONSE_PCT, compared
 
@@ -94,9 +94,9 @@ def keep(systems: Mapping[str, Any], standing: Mapping[str, Any] | None, reasons
 def keep_laws(
     conditions: Mapping[str, Any], standing: Mapping[str, Any] | None, faults: Mapping[str, str]
 ) -> Mapping[str, Any]:
-    """The condition laws, or all of the champion's where those of a system failed that the champion has."""
+    """The studies, or all of the champion's where those of a system failed that the champion has."""
     before = (standing or {}).get("conditions", {})
-    lost = faults.keys() & lawful_systems(before) - lawful_systems(conditions)
+    lost = faults.keys() & systems_with_conditions(before) - systems_with_conditions(conditions)
     return before if lost else conditions
 
 

@@ -195,10 +195,10 @@ def batch(
         raise EtalonError(f"{file}: is not JSON: {error}", Exit.QUESTION) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise EtalonError(f"{file}: {problems.in_words(first)} (docs/service.md shows how)", Exit.QUESTION) from error
+        raise EtalonError(f"{file}: {problems.said(first)} (docs/service.md shows how)", Exit.QUESTION) from error
     champion = _champion()
     replies = [answer(champion, one.kind, json.loads(one.question.arguments())) for one in asked.questions]
-    answers = many.join_replies(champion["model_version"], [(reply.status, reply.body) for reply in replies])
+    answers = many.joined(champion["model_version"], [(reply.status, reply.body) for reply in replies])
     typer.echo(documents.dumps(json.loads(answers), indent=2))
 
 
@@ -207,8 +207,8 @@ def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str
 
     A separator that no KEY= follows belongs to the value, as in the level `513 databases, 6-way`.
     """
-    from model.capacity.conditions.names import ALTERNATIVES
     from model.capacity.questions import TEXTS, takes_number
+    from model.published.names import ALTERNATIVES
 
     found: dict[str, float | str] = {}
     for pair in (part for item in given or () for part in re.split(SEPARATOR, item)):

@@ -78,7 +78,7 @@ def token(
 
     path = Home.from_environment().root / "tokens.json"
     if withdraw:
-        if not tokens.withdraw(path, name):
+        if not tokens.withdrawn(path, name):
             raise EtalonError(f"there is no token {name!r} in {path}", Exit.QUESTION)
         if not tokens.read(path):
             typer.echo(
@@ -88,7 +88,7 @@ def token(
             )
         return
     scopes = [one.value for one in scope or (Scope.READ, Scope.ASK)]
-    typer.echo(tokens.grant(path, name, scopes, per_minute or None))
+    typer.echo(tokens.granted(path, name, scopes, per_minute or None))
 
 
 def lacking(home: Home) -> list[str]:

@@ -5,8 +5,8 @@ import pytest
 from model.calibration.capacity import CapacityModel
 from model.capacity import ask
 from model.capacity import bundle as bundles
-from model.capacity.conditions.fitting import fit
-from model.capacity.conditions.rows import Row
+from model.published.model import fit
+from model.published.observations import Observation
 from pipelines import answer_text
 from tests.model.points import made_points
 
@@ -28,7 +28,7 @@ def test_details_say_where_the_time_goes_and_how_far_outside_the_data(bundle):
 
 
 def test_figures_of_laws_beside_those_of_a_network_leave_its_bottleneck_and_say_what_they_rest_on(bundle):
-    rows = [Row("shop", "csa_kb", {"release": release}, 700.0, "KB", "runs") for release in ("R1", "R2")]
+    rows = [Observation("shop", "csa_kb", {"release": release}, 700.0, "KB", "runs") for release in ("R1", "R2")]
     found = ask.predict({**bundle, "conditions": fit(rows, {})}, "shop").to_dict()
     text, detailed = answer_text.answer(found), answer_text.answer(found, details=True)
     assert "csa_kb" in text

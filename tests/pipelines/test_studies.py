@@ -1,4 +1,4 @@
-"""Commands over systems that are known by condition laws: listed, asked, and validated by leaving levels out."""
+"""Commands over systems that are known by studies: listed, asked, and validated by leaving levels out."""
 
 import json
 
@@ -6,9 +6,9 @@ import duckdb
 import pytest
 
 from model.capacity import bundle as bundles
-from model.capacity.conditions.fitting import fit
-from model.capacity.conditions.reading import read_catalogue
 from model.published import catalogue
+from model.published.model import fit
+from model.published.reading import read_catalogue
 from model.published.targeting import target
 from pipelines.exits import Exit
 
@@ -17,7 +17,7 @@ SYSTEM = "cs113-ftp-out-1500ms"
 
 @pytest.fixture
 def home(tmp_path):
-    """A state folder with a champion of condition laws alone, and the printed figures as a published snapshot."""
+    """A state folder with a champion of the studies alone, and the printed figures as a published snapshot."""
     state = tmp_path / "state"
     (state / "published").mkdir(parents=True)
     system = catalogue.system(SYSTEM)
@@ -65,7 +65,7 @@ def test_a_system_known_by_condition_is_listed_and_answers(home, etalon):
     assert json.loads(done.stdout)["outputs"]
     said = etalon("predict", SYSTEM, "--at", "users=48", "--details")
     assert said.returncode == 0, said.stderr
-    assert "condition laws over the tables" in said.stdout
+    assert "published figures of the tables" in said.stdout
     assert "measured levels of users" in said.stdout
     assert "at most" in etalon("predict", SYSTEM, "--at", "users=1e300").stderr
     refused = etalon("predict", SYSTEM, "--at", "users=48,colour=red")

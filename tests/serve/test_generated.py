@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from model.calibration.adjustments import read_adjustments
 from model.capacity import ask
 from model.capacity.adjustments import to_plain
-from model.capacity.conditions.fitting import fit
-from model.capacity.conditions.rows import Row
 from model.capacity.questions import PREFIXES
+from model.published.model import fit
+from model.published.observations import Observation
 from serve.batch import BatchAnswer
 from serve.questions import ABOUT_SYSTEMS
 from serve.schemas import ProblemDocument
@@ -64,13 +64,15 @@ def bodies(kind: str) -> st.SearchStrategy:
 
 
 def with_adjustments(bundle: dict) -> dict:
-    """A system with a network and condition laws, one with laws alone, and an LPAR; adjustments for all of them."""
+    """A system with a network and studies, one with laws alone, and an LPAR; adjustments for all of them."""
     found = [
-        Row(STUDY, "send_s", {"buffer_kb": size, "bandwidth_mode": mode}, value * by, "s", "link")
+        Observation(STUDY, "send_s", {"buffer_kb": size, "bandwidth_mode": mode}, value * by, "s", "link")
         for size, value in (("4", 12.0), ("8", 10.0), ("32", 9.0))
         for mode, by in (("no", 2.0), ("yes", 1.0))
     ]
-    found += [Row("shop", "csa_kb", {"users": users}, 70.0 * int(users), "KB", "storage") for users in ("1", "2", "4")]
+    found += [
+        Observation("shop", "csa_kb", {"users": users}, 70.0 * int(users), "KB", "storage") for users in ("1", "2", "4")
+    ]
     published = to_plain(read_adjustments())
     systems = {**bundle["systems"], "PRDA": modelled()}
     systems = {name: {**entry, "adjustments": published} for name, entry in systems.items()}
@@ -134,7 +136,9 @@ def test_every_part_of_an_answer_is_in_the_description(client, kind, more):
 
 
 def test_answers_of_condition_laws_are_as_described():
-    rows = [Row("shop", "csa_kb", {"users": users}, 70.0 * int(users), "KB", "storage") for users in ("1", "2", "4")]
+    rows = [
+        Observation("shop", "csa_kb", {"users": users}, 70.0 * int(users), "KB", "storage") for users in ("1", "2", "4")
+    ]
     bundle = {"conditions": fit(rows, {}), "systems": {}, "model_version": "1"}
     answers = {
         "predict": ask.predict(bundle, "shop", {"users": 3}).to_dict(),

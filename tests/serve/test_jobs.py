@@ -19,7 +19,7 @@ def test_the_oldest_that_have_ended_are_forgotten_and_no_others(monkeypatch, sub
             job = line.submit(jobs.Job("simulate", {"number": number}, None, {}))
             assert job.task is not None
             await job.task
-        return [job["question"]["number"] for job in line.documents(None, everyone=True)]
+        return [job["question"]["number"] for job in line.listed(None, everyone=True)]
 
     monkeypatch.setattr(jobs.Jobs, "_simulated", simulated)
     kept = asyncio.run(play())
@@ -51,11 +51,11 @@ def test_a_job_is_its_owners_and_of_those_who_may_see_all(endless):
         line = jobs.Jobs()
         job = line.submit(jobs.Job("simulate", {}, "one", {}))
         for owner, everyone in (("one", False), ("other", True)):
-            assert line.get(job.job, owner, everyone) is job
-            assert [listed["job"] for listed in line.documents(owner, everyone)] == [job.job]
-        assert line.documents("other", everyone=False) == []
+            assert line.owned(job.job, owner, everyone) is job
+            assert [listed["job"] for listed in line.listed(owner, everyone)] == [job.job]
+        assert line.listed("other", everyone=False) == []
         with pytest.raises(Problem) as refused:
-            line.get(job.job, "other", everyone=False)
+            line.owned(job.job, "other", everyone=False)
         assert refused.value.status == 404
         await line.close()
 

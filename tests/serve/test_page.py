@@ -10,8 +10,8 @@ import pytest
 from expectations.pages import Chart, front_page, stylesheet, suites_page
 from expectations.result import Finding, QualityResult
 from model.capacity import bundle as bundles
-from model.capacity.conditions.fitting import fit
-from model.capacity.conditions.rows import Row
+from model.published.model import fit
+from model.published.observations import Observation
 from pipelines import asking
 from pipelines.home import Home
 from serve.client import Client
@@ -485,11 +485,11 @@ def test_a_service_without_a_champion_says_so_on_its_page(browser, tmp_path):
 def test_a_system_measured_at_conditions_is_asked_by_them(browser, home, bundle):
     name = "ims10-msc-ctc"
     rows = [
-        Row(name, "send_s", {"buffer_kb": size, "bandwidth_mode": mode}, value * by, "s", "link")
+        Observation(name, "send_s", {"buffer_kb": size, "bandwidth_mode": mode}, value * by, "s", "link")
         for size, value in (("4", 12.0), ("8", 10.0), ("32", 9.0))
         for mode, by in (("no", 2.0), ("yes", 1.0))
     ]
-    rows.append(Row("shop", "storage_mb", {}, 512.0, "MB", "frames"))
+    rows.append(Observation("shop", "storage_mb", {}, 512.0, "MB", "frames"))
     bundles.write({**bundle, "conditions": fit(rows, {})}, home / "models" / "champion.json")
     with asking.service(Home(home)) as running:
         one = Seen(browser, running)

@@ -9,8 +9,8 @@ import pytest
 from model.calibration.capacity import CapacityModel
 from model.capacity import ask
 from model.capacity import bundle as bundles
-from model.capacity.conditions.fitting import fit
-from model.capacity.conditions.rows import Row
+from model.published.model import fit
+from model.published.observations import Observation
 from pipelines import answer_text
 from serve.answers import HeadroomAnswer
 from serve.app import create_app
@@ -189,7 +189,10 @@ def test_versions_that_were_registered_are_listed_and_a_damaged_list_is_left_out
 
 
 def test_a_system_known_by_condition_laws_answers_and_is_listed(home, bundle):
-    rows = [Row("ims14-ff-haldb-z14", "csa_kb", {"release": release}, 700.0, "KB", "runs") for release in ("V1", "V2")]
+    rows = [
+        Observation("ims14-ff-haldb-z14", "csa_kb", {"release": release}, 700.0, "KB", "runs")
+        for release in ("V1", "V2")
+    ]
     bundles.write({**bundle, "conditions": fit(rows, {})}, home / "models" / "champion.json")
     client = Client(home)
     answer = client.ask("/v1/predict", {"system": "ims14-ff-haldb-z14", "at": {"release": "V2"}})

@@ -13,7 +13,7 @@ def bearer(token: str) -> dict:
 
 
 def test_a_token_is_not_found_in_the_file_that_keeps_it(home):
-    token = tokens.grant(home / "tokens.json", "nightly", ["read"], 600)
+    token = tokens.granted(home / "tokens.json", "nightly", ["read"], 600)
     assert token not in (home / "tokens.json").read_text()
     assert (home / "tokens.json").stat().st_mode & 0o077 == 0
 
@@ -22,7 +22,7 @@ def test_a_token_is_not_found_in_the_file_that_keeps_it(home):
     ("scopes", "reading", "asking"), [(["read"], 200, 403), (["ask"], 403, 200), (["admin"], 200, 200)]
 )
 def test_a_token_is_good_for_its_scopes(home, scopes, reading, asking):
-    token = tokens.grant(home / "tokens.json", "one", scopes, None)
+    token = tokens.granted(home / "tokens.json", "one", scopes, None)
     client = Client(home)
     assert client("GET", "/v1/systems", **bearer(token)).status_code == reading
     assert client.ask("/v1/predict", {"system": "shop"}, **bearer(token)).status_code == asking
@@ -30,7 +30,7 @@ def test_a_token_is_good_for_its_scopes(home, scopes, reading, asking):
 
 
 def test_a_token_that_has_had_its_requests_is_told_when_there_are_more(home):
-    token = tokens.grant(home / "tokens.json", "eager", ["read"], 2)
+    token = tokens.granted(home / "tokens.json", "eager", ["read"], 2)
     client = Client(home)
     statuses = [client("GET", "/v1/models", **bearer(token)) for _ in range(3)]
     assert [response.status_code for response in statuses] == [200, 200, 429]
@@ -38,15 +38,15 @@ def test_a_token_that_has_had_its_requests_is_told_when_there_are_more(home):
 
 
 def test_a_token_withdrawn_while_the_service_runs_is_refused_at_once(home):
-    token = tokens.grant(home / "tokens.json", "one", ["read"], None)
+    token = tokens.granted(home / "tokens.json", "one", ["read"], None)
     client = Client(home)
     assert client("GET", "/v1/models", **bearer(token)).status_code == 200
-    assert tokens.withdraw(home / "tokens.json", "one")
+    assert tokens.withdrawn(home / "tokens.json", "one")
     assert client("GET", "/v1/models", **bearer(token)).status_code == 401
 
 
 def test_without_its_file_nobody_new_is_let_in(home):
-    tokens.grant(home / "tokens.json", "one", ["read"], None)
+    tokens.granted(home / "tokens.json", "one", ["read"], None)
     client = Client(home)
     (home / "tokens.json").unlink()
     assert client("GET", "/v1/models").status_code == 401
@@ -69,11 +69,11 @@ def test_the_token_is_looked_at_before_the_body(home):
 
 
 def test_when_the_last_token_is_withdrawn_nobody_may_ask_and_is_told_so(home):
-    token = tokens.grant(home / "tokens.json", "nightly", ["ask"], 600)
+    token = tokens.granted(home / "tokens.json", "nightly", ["ask"], 600)
     client = Client(home)
-    assert tokens.withdraw(home / "tokens.json", "nightly")
+    assert tokens.withdrawn(home / "tokens.json", "nightly")
     for given in ({}, bearer(token)):
         refused = client.ask("/v1/predict", {"system": "shop"}, **given)
         assert (refused.status_code, "etalon token" in refused.json()["detail"]) == (401, True)
-    again = tokens.grant(home / "tokens.json", "nightly", ["ask"], 600)
+    again = tokens.granted(home / "tokens.json", "nightly", ["ask"], 600)
     assert client.ask("/v1/predict", {"system": "shop"}, **bearer(again)).status_code == 200

@@ -90,19 +90,6 @@ class Timed(Protocol):
         """Length in milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One recorded interval: start in UTC and length."""
-
-    start: datetime
-    length_ms: int
-
-    @property
-    def end(self) -> datetime:
-        """End of the interval, UTC."""
-        return self.start + timedelta(milliseconds=self.length_ms)
-
-
 def samples(interval: Timed) -> int:
     """RMF sampling cycles in an interval."""
     return interval.length_ms // SAMPLING_CYCLE_MS

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from model.lab.errors import LabError
-from model.lab.records.common import Record, Row, Setting, rmf_product, samples, standard_header
-from model.lab.records.smf74 import UNIT_US, device, device_control
+from model.lab.records.common import Record, Setting, rmf_product, samples, standard_header
 from model.lab.split import around_one, split
 from model.lab.writers.interface import Output, Target, Window, by_subject
 
+UNIT_US = 128
+FIRST_DEVICE = 0x0A00
 DEVICE_SPREAD = 0.3
 INTERVAL_SPREAD = 0.01
 PENDING, DISCONNECT = 0.12, 0.2
@@ -46,7 +47,7 @@ def smf74_1(setting: Setting, window: Window, targets: Sequence[Target], random:
                 {
                     "header": [standard_header(setting, "smf74", 74, 1, span.end)],
                     "product": [rmf_product(setting, "smf74", span)],
-                    "control": [device_control(devices)],
+                    "control": [{"smf74tot": devices, "smf74gen": devices, "smf74sub": b"\x00\x20"}],
                     "device": rows[i * devices : (i + 1) * devices],
                 },
             )
@@ -98,9 +99,21 @@ def smf73(setting: Setting, window: Window, targets: Sequence[Target], random: n
     )
 
 
-def _device(number: int, starts: int, units: int) -> Row:
+def _device(number: int, starts: int, units: int) -> dict[str, Any]:
     pending, disconnect = round(units * PENDING), round(units * DISCONNECT)
-    return device(number, f"WRK{number:03d}", starts, units - pending - disconnect, pending, disconnect)
+    device = FIRST_DEVICE + number
+    return {
+        "smf74num": device.to_bytes(2),
+        "smf74ser": f"WRK{number:03d}",
+        "smf74ndn": f"{device:04X}",
+        "smf74nux": 1,
+        "smf74ssc": starts,
+        "smf74mec": starts,
+        "smf74cnn": units - pending - disconnect,
+        "smf74pen": pending,
+        "smf74dis": disconnect,
+        "smf74atv": units - pending,
+    }
 
 
 def _parts(

@@ -14,8 +14,8 @@ import numpy as np
 
 from model.lab.errors import LabError
 from model.lab.levels import levels
-from model.lab.records.common import Record, Setting, Span, rmf_product, standard_header
-from model.lab.writers.interface import Output, Target, Window, by_subject
+from model.lab.records.common import Record, Setting, rmf_product, standard_header
+from model.lab.writers.interface import Output, Span, Target, Window, by_subject
 
 FIELDS: Mapping[str, tuple[str, str, str]] = {
     "available": ("smf71mnf", "smf71avf", "smf71mxf"),

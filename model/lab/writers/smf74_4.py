@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from model.lab.errors import LabError
-from model.lab.records.common import Record, Setting, Span, rmf_product, standard_header
-from model.lab.records.smf74 import facility, structure_requests
+from model.lab.records.common import Record, Setting, rmf_product, standard_header
 from model.lab.split import around_one, split
-from model.lab.writers.interface import Output, Target, Window, by_subject
+from model.lab.writers.interface import Output, Span, Target, Window, by_subject
 
 METRICS = {"cf_requests_per_s", "cf_sync_pct", "cf_async_pct", "cf_sync_service_us", "cf_async_service_us"}
 SPREAD = 0.01
@@ -45,14 +44,16 @@ def _structure(window: Window, structure: str, wanted: Mapping[str, Target], ran
         kind: split(round(_value(wanted, f"cf_{kind}_service_us") * sum(counts[kind])), weights) for kind in counts
     }
     return [
-        structure_requests(
-            structure,
-            SERIALIZED_LIST,
-            float(counts["sync"][i]),
-            float(counts["async"][i]),
-            times["sync"][i],
-            times["async"][i],
-        )
+        {
+            "r744snam": structure,
+            "r744styp": SERIALIZED_LIST,
+            "r744strc": float(counts["sync"][i] + counts["async"][i]),
+            "r744stac": float(counts["async"][i]),
+            "r744sarc": float(counts["async"][i]),
+            "r744satm": times["async"][i],
+            "r744ssrc": float(counts["sync"][i]),
+            "r744sstm": times["sync"][i],
+        }
         for i in range(len(window.spans))
     ]
 
@@ -73,7 +74,13 @@ def _record(setting: Setting, cf_name: str, span: Span, rows: Sequence[Row]) -> 
         {
             "header": [standard_header(setting, "smf74", 74, 4, span.end)],
             "product": [rmf_product(setting, "smf74", span)],
-            "facility": [facility(cf_name, setting.plan.system_name, sum(row["r744strc"] for row in rows))],
+            "facility": [
+                {
+                    "r744fnam": cf_name,
+                    "r744fsys": setting.plan.system_name,
+                    "r744ftor": sum(row["r744strc"] for row in rows),
+                }
+            ],
             "structure": [{"r744qstr": row["r744snam"]} for row in rows],
             "request": list(rows),
         },

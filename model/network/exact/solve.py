@@ -32,12 +32,10 @@ def solve(network: Network) -> Solution:
     Raises
     ------
     NetworkError
-        No exact method applies (the message has the reason of each), nothing arrives, a station or resource is
-        overloaded, or transactions come to wait for each other without end.
+        No exact method applies (the message has the reason of each), a station or resource is overloaded, or
+        transactions come to wait for each other without end.
     """
     net = as_arrays(network)
-    if not np.any((net.rates > 0) | (net.users > 0)):
-        raise NetworkError(f"network {network.name!r}: no class has arrivals or users, so nothing would happen")
     overloaded = overloaded_by_arrivals(net)
     # Who is turned away by a limit is no load to what is behind it.
     if overloaded and all(resource.queue_limit is None for resource in network.resources):

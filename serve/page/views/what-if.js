@@ -60,7 +60,7 @@ export async function whatIf(body, { system: name, params, known }) {
         ),
       ]);
       if (both.b.bottleneck.stations.length) return shown(both, limit, curve, sizing, question, metric, against);
-      // What only condition laws answer has no stations.
+      // What only studies answer has no stations.
       location.replace(address("what-if", { system: name, by: "conditions", ...question.address }));
       return [];
     });

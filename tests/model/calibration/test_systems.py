@@ -6,7 +6,7 @@ import pytest
 
 from model.calibration import systems
 from model.calibration.systems import NothingCalibratedError, calibrate
-from model.capacity.conditions.answering import predict
+from model.published.model import predict
 from model.validation.drift import keep_laws
 from tests.model.calibration.test_production import history
 

@@ -10,9 +10,9 @@ from ingest import registry
 from ingest.formats.smf import decode_batches
 from model.lab import LabError
 from model.lab.records.clock import Clock
-from model.lab.records.common import Setting, Span
+from model.lab.records.common import Setting
 from model.lab.writers import smf110_1
-from model.lab.writers.interface import Target, Window
+from model.lab.writers.interface import Span, Target, Window
 from model.published.catalogue import Figure
 from model.published.plan import Point, read_plan
 

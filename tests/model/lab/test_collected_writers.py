@@ -10,9 +10,9 @@ from ingest.formats.ims.decode import decode_log
 from model.lab import LabError
 from model.lab.levels import levels
 from model.lab.records.clock import Clock
-from model.lab.records.common import Setting, Span
+from model.lab.records.common import Setting
 from model.lab.writers import displays, ims_log, load_driver, smf30_steps, storage
-from model.lab.writers.interface import Target, Window
+from model.lab.writers.interface import Span, Target, Window
 from model.published.catalogue import Figure
 from model.published.plan import Point, read_plan
 

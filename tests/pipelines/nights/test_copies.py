@@ -16,11 +16,11 @@ from state.files import StateDamaged
 
 
 def test_a_copy_is_restored_whole_or_not_at_all(warehouse, tmp_path):
-    from serve.tokens import grant, read
+    from serve.tokens import granted, read
 
     (warehouse.root / "models").mkdir()
     (warehouse.root / "models" / "champion.json").write_text("{}")
-    grant(warehouse.root / "tokens.json", "ci", ["read"], None)
+    granted(warehouse.root / "tokens.json", "ci", ["read"], None)
     warehouse.machines.write_text("machine,engines,su_per_s\n")
     warehouse.definitions.parent.mkdir()
     warehouse.definitions.write_text('{"": "abc"}')

@@ -2,13 +2,27 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ingest.registry import Registry
-from model.lab.records.common import Column, Setting, Span, rmf_product, standard_header
+from model.lab.records.common import Column, Setting, rmf_product, standard_header
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One recorded interval, UTC."""
+
+    start: datetime
+    length_ms: int
+
+    @property
+    def end(self) -> datetime:
+        """End of the interval."""
+        return self.start + timedelta(milliseconds=self.length_ms)
 
 
 class Columns:

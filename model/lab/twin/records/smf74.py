@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from model.lab.records.smf74 import UNIT_US, device, device_control, structure_requests
-from model.lab.records.smf74 import facility as facility_section
 from model.lab.twin.measured import Measured
 from model.lab.twin.records.columns import Columns, Frame
+from model.lab.writers.devices import FIRST_DEVICE, UNIT_US
 from model.network import Network
 
 LOCK_STRUCTURE = 3
+DIRECT_ACCESS = b"\x00\x20"
 MOST_VOLUMES = 64
 GROUP_NAME_LENGTH = 8
 """Letters of the name of a storage group or coupling facility."""
@@ -23,15 +23,21 @@ def devices(columns: Columns, frame: Frame, record: np.ndarray, network: Network
     """One record of each interval with every volume; a station is a storage group, its I/O the same on each volume."""
     counts = volumes(network, m)
     frame.header(columns, "smf74_1", "smf74", (74, 1), record[:, None])
-    columns.add("smf74_1_control", record, device_control(sum(counts)))
+    control = {"smf74tot": sum(counts), "smf74gen": sum(counts), "smf74sub": DIRECT_ACCESS}
+    columns.add("smf74_1_control", record, control)
     section = 0
     for d, (name, count) in enumerate(zip(m.devices, counts, strict=True)):
         ios = np.rint(m.device_ios[:, d] / count)
         connect = np.rint(m.device_using_s[:, d] * 1e6 / UNIT_US / count)
         pending = np.rint(m.device_waiting_s[:, d] * 1e6 / UNIT_US / count)
         for volume in range(count):
-            serial = f"{_letters(name)}{volume:03d}"[:6]
-            row = device(section, serial, ios, connect, pending, group=name[:GROUP_NAME_LENGTH])
+            number = FIRST_DEVICE + section
+            row = {
+                "smf74num": number.to_bytes(2), "smf74sgn": name[:GROUP_NAME_LENGTH],
+                "smf74ser": f"{_letters(name)}{volume:03d}"[:6],
+                "smf74ndn": f"{number:04X}", "smf74nux": 1, "smf74ssc": ios, "smf74mec": ios, "smf74cnn": connect,
+                "smf74pen": pending, "smf74atv": connect,
+            }  # fmt: skip
             columns.add("smf74_1_device", record, row, section)
             section += 1
 
@@ -43,13 +49,16 @@ def facility(columns: Columns, frame: Frame, record: np.ndarray, network: Networ
     later = np.rint(requests * m.asynchronous[:, f])
     total_us = m.request_s[:, f] * 1e6
     frame.header(columns, "smf74_4", "smf74", (74, 4), record[:, None])
-    system = frame.setting.plan.system_name
-    columns.add("smf74_4_facility", record, facility_section(name, system, requests.astype(float)))
+    system = {"r744fnam": name, "r744fsys": frame.setting.plan.system_name, "r744ftor": requests.astype(float)}
+    columns.add("smf74_4_facility", record, system)
     structure = f"{_letters(name).ljust(3, 'X')}01LOCK"
     columns.add("smf74_4_structure", record, {"r744qstr": structure})
-    times = np.rint(total_us * (1 - m.asynchronous[:, f])), np.rint(total_us * m.asynchronous[:, f])
-    row = structure_requests(structure, LOCK_STRUCTURE, requests - later, later, *times)
-    columns.add("smf74_4_request", record, row)
+    request = {
+        "r744snam": structure, "r744styp": LOCK_STRUCTURE, "r744strc": requests, "r744stac": later,
+        "r744sarc": later, "r744ssrc": requests - later, "r744satm": np.rint(total_us * m.asynchronous[:, f]),
+        "r744sstm": np.rint(total_us * (1 - m.asynchronous[:, f])),
+    }  # fmt: skip
+    columns.add("smf74_4_request", record, request)
     servers = network.station(m.facilities[f]).servers
     busy = np.rint(m.facility_busy_s[:, f] * 1e6 / servers)
     for processor in range(servers):

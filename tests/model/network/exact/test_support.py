@@ -166,10 +166,3 @@ def test_overload_is_refused_with_what_is_overloaded() -> None:
     # A station that turns work away has a steady state at any load.
     full = network(replace(net.stations[0], capacity=1), *net.classes)
     assert solve(full).throughput_per_s[0] == pytest.approx(1.25 / 2.25)
-
-
-def test_a_network_in_which_nothing_happens_is_refused_as_by_the_simulator() -> None:
-    net = network(Station(name="q"), TransactionClass(name="a", route=(visit("q", 1.0),)))
-    for answer in (solve, lambda described: simulate(described, seed=1)):
-        with pytest.raises(NetworkError, match="no class has arrivals or users"):
-            answer(net)

@@ -1,0 +1,189 @@
+"""Questions about a system with studies: what was measured at its conditions, beside what a network says of it.
+
+`model.capacity.ask` hands questions here; `network` is its answer from the system's network alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
+
+from model.capacity import targets
+from model.capacity.answer import Answer
+from model.capacity.questions import QuestionError, has_conditions
+from model.capacity.side_by_side import Predict, without
+from model.published import populations
+from model.published.answers import at_point, by_condition, parted
+from model.published.askable import configured
+from model.published.counts import counted
+from model.published.loads import as_measured, completed, moved, needs_network
+from model.published.model import published
+from model.published.populations import users_of
+from model.published.rates import at_rate, beside_network
+from model.published.siblings import answer_by_sibling, sibling_of
+from model.published.tables import number
+from model.published.think_time import at_think_time
+from model.published.variants import MeasuredSo, measured_so, with_options
+
+
+def predict(network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
+    """What is known of a system at conditions, loads, counts and options, see :func:`model.capacity.ask.predict`.
+
+    What the network of a system refuses, such as a point measured elsewhere, its studies may know.
+    """
+    at = at_point(bundle, system, at)
+    if (answer := with_options(_predict(network), bundle, system, at)) is not None:
+        return answer
+    if (found := counted(bundle, system, at)) is not None:
+        return found.said(_at_measured_counts(network, bundle, system, found.at))
+    if (thinking := at_think_time(bundle, system, at)) is not None:
+        return thinking
+    try:
+        return _at_measured_counts(network, bundle, system, at)
+    except QuestionError as refused:
+        if refused.field != f"at.{refused.value}":
+            raise
+        raise refused.also(configured(bundle, system)) from None
+
+
+def _predict(network: Predict) -> Predict:
+    """Answers about any system, with studies or without."""
+
+    def answer(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
+        known = has_conditions(bundle, system)
+        return predict(network, bundle, system, at) if known else network(bundle, system, at or {})
+
+    return answer
+
+
+def _at_measured_counts(
+    network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
+) -> Answer:
+    loads, conditions = parted(bundle, system, at)
+    own = partial(_with_conditions, network)
+    if system in bundle["systems"]:
+        return _at_conditions(network, bundle, system, loads, conditions) if conditions else own(bundle, system, loads)
+    if (by := sibling_of(bundle, system)) is not None:
+        return answer_by_sibling(own, bundle, system, loads, conditions, by)
+    return at_rate(bundle, system, loads, conditions)
+
+
+def _at_conditions(
+    network: Predict,
+    bundle: Mapping[str, Any],
+    system: str,
+    loads: Mapping[str, Any],
+    conditions: Mapping[str, Any],
+) -> Answer:
+    """What is known at conditions; what the studies do not know, the network may have figures of."""
+    try:
+        if needs_network(loads):
+            return moved(network, bundle, system, loads, conditions)
+        return completed(network, bundle, system, by_condition(bundle, system, {**conditions, **loads}), loads)
+    except QuestionError:
+        found = network(bundle, system, loads)
+        wanted = {f"{key}={value}" for key, value in conditions.items()}
+        outputs = tuple(output for output in found.outputs if wanted <= set(output.condition.split("; ")))
+        if not outputs:
+            raise
+        return replace(found, at={**conditions, **loads}, outputs=outputs)
+
+
+def _with_conditions(network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:
+    """The network's answer with what the studies add; what it refuses, they may know."""
+    try:
+        found = network(bundle, system, at)
+        if not has_conditions(bundle, system):
+            return found
+        more, notes, figures = beside_network(bundle, system, at, found.outputs)
+        behind = {**found.evidence, "figures": figures}
+        parts = {output.metric for output in more}
+        whole = tuple(output for output in found.outputs if output.metric not in parts)
+        return replace(found, outputs=whole + more, notes=(*found.notes, *notes), evidence=behind)
+    except QuestionError as refused:
+        if "point" not in at:
+            raise
+        try:
+            return as_measured(network, bundle, system, at)
+        except QuestionError as also:
+            if not (refused.field == also.field == "at.point" and refused.allowed and also.value != "point"):
+                raise refused from None
+            raise refused.also(also.allowed) from None
+
+
+def size(
+    network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, **wanted: Any
+) -> dict[str, Any]:
+    """The smallest number of engines for a load, by the system's network or that of a sibling."""
+    if (alike := measured_so(_predict(network), bundle, system, at or {})) is not None:
+        return _as_measured_so(size(network, bundle, alike.system, alike.at, **wanted), alike, system, at)
+    found = counted(bundle, system, at or {})
+    rest, notes = (at, ()) if found is None else (found.at, found.notes)
+    by = sibling_of(bundle, system)
+    if by is None:
+        sized = targets.size(bundle, system, rest, **wanted)
+    else:
+        loads, _ = parted(bundle, system, rest)
+        asked = {key: value for key, value in by.asked(loads).items() if key != "engines" or key in loads}
+        sized = by.named(targets.size(bundle, by.system, asked, **wanted), system)
+    return {**sized, "at": dict(at or {}), "notes": [*notes, *sized["notes"]]} if notes else sized
+
+
+def max_rate(
+    network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, **wanted: Any
+) -> dict[str, Any]:
+    """The highest rate, by the system's network, that of a sibling, or the throughput of its users."""
+    if (alike := measured_so(_predict(network), bundle, system, at or {})) is not None:
+        return _as_measured_so(max_rate(network, bundle, alike.system, alike.at, **wanted), alike, system, at)
+    by = sibling_of(bundle, system)
+    if by is not None:
+        loads, _ = parted(bundle, system, at)
+        return by.named(targets.max_rate(bundle, by.system, by.asked(loads), **wanted), system)
+    entry = bundle["systems"].get(system)
+    if entry is None or (_without_response(entry, wanted) and users_of(bundle, system)):
+        return populations.max_rate(bundle, system, at, **wanted)
+    return targets.max_rate(bundle, system, at, **wanted)
+
+
+def _as_measured_so(
+    found: Mapping[str, Any], alike: MeasuredSo, system: str, at: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """What was found of a system with the options asked for, in the name of the one that was asked."""
+    return {**found, "system": system, "at": dict(at or {}), "notes": [*alike.notes, *found["notes"]]}
+
+
+def _without_response(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a response is asked for that the network of a system has not."""
+    return wanted.get("max_response_ms") is not None and not entry.get("response")
+
+
+def network_alone(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> bool:
+    """Whether a question is one that a network answers or refuses, with nothing from studies."""
+    loads, conditions = parted(bundle, system, at)
+    points = [point["point"] for point in bundle["systems"].get(system, {}).get("points", ())]
+    return system in bundle["systems"] and not conditions and ("point" not in loads or str(loads["point"]) in points)
+
+
+def measured_levels(
+    predict: Predict,
+    bundle: Mapping[str, Any],
+    system: str,
+    key: str,
+    at: Mapping[str, Any],
+    metrics: Sequence[str],
+) -> Iterator[dict[str, Any]]:
+    """The figures at the levels that a condition was measured at, each with what was measured there."""
+    for level in filter(number, published(bundle["conditions"]).keys(system).get(key, ())):
+        try:
+            answer = predict(bundle, system, {**at, key: level})
+        except QuestionError:
+            continue
+        figures = answer.evidence.get("figures", ())
+        known = {(one["metric"], one["condition"]): one["measured"] for one in figures if "measured" in one}
+        for output in answer.outputs:
+            measured = known.get((output.metric, output.condition))
+            if measured is not None and (not metrics or output.metric in metrics):
+                plain = asdict(replace(output, condition=without(output.condition, (key,))))
+                yield {"at": float(level), "measured": measured, **plain}
