@@ -70,7 +70,7 @@ def test_a_sound_warehouse_passes_every_expectation(sound: Path, tmp_path: Path)
             "warn",
             {"system": "SHRD", "interval": "2021-05-01 08:15:00", "class_name": "ONLINE", "times_off": 1000.0},
         ),
-        ("class_msu_are_within_lpar_msu", "fail", {"system": "SHRD", "class_share": 1.246883}),
+        ("class_msu_are_within_lpar_msu", "fail", {"system": "SHRD", "class_share": 1.25}),
         ("cost_is_within_the_total", "warn", {"system": "LPA", "class_kind": "workload", "class_name": "ims"}),
         ("responses_are_not_negative", "fail", {"system": "SHRD", "class_name": "ONLINE", "response_ms": -5.0}),
         ("runs_have_intervals", "warn", {"system": "LPB", "point": "9", "covered_pct": 0.0}),

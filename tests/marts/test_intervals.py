@@ -28,7 +28,7 @@ def test_shared_engines_are_busy_while_dispatched_and_lpar_busy_with_the_hypervi
 def test_a_machine_is_known_with_the_lpars_that_wrote_no_records(marts: Query) -> None:
     rows = marts(
         "select lpar_name, engine_type, smf_sid, dispatch_s, effective_dispatch_s, physical_engines, shared_engines "
-        "from marts.fct_cpc_interval where machine = 'SHRD' order by interval_start_utc, lpar_name, engine_type"
+        "from marts.fct_cpc_interval where cpc = 'SHRD' order by interval_start_utc, lpar_name, engine_type"
     )
     assert len(rows) == 6
     assert [tuple(row.values()) for row in rows[:3]] == [
