@@ -23,6 +23,7 @@ SUBJECTS = {
     "data": ("lab", "ingest", "forget", "build", "check", "publish", "decode", "sql"),
     "nights": ("nightly", "acknowledge", "retain", "backup", "restore", "migrate"),
     "models": ("systems", "fit", "champion", "validate"),
+    "machines": ("machines",),
     "answers": ("predict", "size", "max-rate", "headroom", "sweep", "what-if", "explain", "forecast-msu", "batch"),
     "comparing": ("compare",),
     "asking": ("questions",),

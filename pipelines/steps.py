@@ -312,6 +312,17 @@ def imported_ratings(home: Home) -> list[dict[str, Any]]:
         raise EtalonError(said, Exit.NO_INPUT) from error
 
 
+def add_ratings(home: Home, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write ratings of one machine into the installation's table, in place of those that it has of it."""
+    from model.hardware.imported import with_ratings
+    from state.files import write_text
+
+    imported_ratings(home)
+    before = home.machines.read_text(encoding="utf-8-sig") if home.machines.is_file() else ""
+    home.require_writable()
+    write_text(home.machines, with_ratings(before, rows))
+
+
 def data_identity(home: Home) -> dict[str, Any]:
     """What a model was fitted on: the loaded files and a digest over their contents, in no order."""
     import hashlib
@@ -423,8 +434,7 @@ def _fit(home: Home, say: Progress) -> Fitted:
     say("calibrating")
     intervals, unread = histories.recent(home)
     try:
-        ratings = measured_ratings(home), imported_ratings(home)
-        fitted = calibrate(points, intervals, descriptions, measured_figures(home), *ratings)
+        fitted = calibrate(points, intervals, descriptions, measured_figures(home), measured_ratings(home))
     except NothingCalibratedError as error:
         why = "; ".join([str(error), *unread.values()])
         raise EtalonError(why, Exit.FAILED if error.faults or unread else Exit.NOT_READY) from error
@@ -540,8 +550,9 @@ def make_champion(home: Home, version: str) -> None:
 
 
 def champion(home: Home) -> Mapping[str, Any]:
-    """The exported bundle of the champion, beside the definitions of the marts published now."""
+    """The exported bundle of the champion, beside the definitions of published marts and the ratings of machines."""
     require(home.champion, "there is no champion", "run `etalon fit` on published data, or `etalon demo`")
     from pipelines import provenance
 
-    return {**(read_bundle(home) or {}), "published_definitions": provenance.published(home)}
+    beside = {"published_definitions": provenance.published(home), "machine_ratings": imported_ratings(home)}
+    return {**(read_bundle(home) or {}), **beside}

@@ -17,7 +17,8 @@ def systems(bundle: Mapping[str, Any]) -> dict[str, Any]:
     return Systems(
         model_version=bundle["model_version"],
         systems=[
-            describe(name, entry, has_conditions(bundle, name)) for name, entry in sorted(bundle["systems"].items())
+            describe(name, system_entry(bundle, name), has_conditions(bundle, name))
+            for name in sorted(bundle["systems"])
         ],
         reference_systems=reference_systems(askable(bundle)),
     ).model_dump(mode="json", by_alias=True)

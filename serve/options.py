@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.capacity.adjustments import OFF, ON, from_plain, parts_of, quantity_of
 from model.capacity.questions import has_conditions
-from model.hardware.speed import identity, rated
+from model.hardware.ratings import identity, rated
 from serve.schemas import Option
 
 if TYPE_CHECKING:

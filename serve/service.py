@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from serve.champion import Champion
-from serve.definitions import Definitions
+from serve.companions import Companion, definitions, machine_ratings
+from serve.encoding import as_json
 from serve.jobs import Jobs
 from serve.questions import SystemQuestion
 from serve.settings import Settings
@@ -23,7 +24,7 @@ class Service:
     tokens: Tokens
     champion: Champion
     snapshot: Snapshot
-    definitions: Definitions
+    companions: tuple[Companion, ...]
     telemetry: Telemetry
     jobs: Jobs
 
@@ -33,13 +34,15 @@ class Service:
         champion, snapshot = Champion(settings.champion, settings.processes), Snapshot(settings.snapshot)
         token = settings.token.get_secret_value() if settings.token else None
         tokens = Tokens(settings.tokens, token)
-        definitions, telemetry = Definitions(settings.definitions), Telemetry(champion, snapshot)
-        return cls(settings, tokens, champion, snapshot, definitions, telemetry, Jobs())
+        files = ((settings.definitions, definitions), (settings.machines, machine_ratings))
+        companions = tuple(Companion(*file) for file in files)
+        return cls(settings, tokens, champion, snapshot, companions, Telemetry(champion, snapshot), Jobs())
 
     async def evaluate(self, kind: str, question: bytes = b"{}", workers: Workers | None = None) -> Evaluation:
         """The reply to a question in JSON, of these workers or those of the champion in force."""
         workers = workers or await self.champion.workers()
-        return await workers.evaluate(kind, question, self.definitions.published())
+        entries = {key: value for companion in self.companions for key, value in companion.entries().items()}
+        return await workers.evaluate(kind, question, as_json(entries))
 
     async def answer(self, question: SystemQuestion, workers: Workers | None = None) -> Evaluation:
         """The reply to a question about a system, counted."""

@@ -76,6 +76,11 @@ class Settings(BaseModel):
         return self.snapshot.with_name("definitions.json")
 
     @property
+    def machines(self) -> Path:
+        """The installation's ratings of machines."""
+        return self.home / "machines.csv"
+
+    @property
     def quality(self) -> Path:
         """The data-quality site."""
         return self.home / "quality"

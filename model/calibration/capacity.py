@@ -30,7 +30,7 @@ from model.calibration.relatives import (
 )
 from model.calibration.response import fit_response
 from model.calibration.utilization import UtilizationLaw
-from model.hardware.n_way import n_way
+from model.hardware.ratings import N_WAY_SD
 from model.published.condition import condition_text, parse_condition
 
 # A busy value that was assumed in rendering a published system carries this relative uncertainty.
@@ -220,7 +220,7 @@ class CapacityModel(BaseEstimator):
             "capacity": [capacity],
             "busy_assumed": LPAR not in usages,
             "support_tps": [float(points.rate.min()), float(points.rate.max())],
-            "n_way": n_way_draws(about[key].machine, key),
+            "n_way": n_way_draws(key),
             "main_total": main,
             "exhaustive": exhaustive(points),
             "points": [
@@ -267,6 +267,11 @@ class CapacityModel(BaseEstimator):
         return found
 
 
+# Exponent of cost against engines on a machine without a rating, beforehand, and where the records show that busy
+# engines make work dearer by no more than UNDISTURBED.
+UNRATED_MEAN, UNRATED_SD = 0.04, 0.04
+UNDISTURBED, UNDISTURBED_MEAN, UNDISTURBED_SD = 0.02, 0.01, 0.01
+
 # What of a fitted law an answer needs.
 KEPT = ("reference_rate", "scale", "support", "points", "origin", "part", "total", "assumed")
 
@@ -281,11 +286,17 @@ def law_entry(law: Mapping[str, Any], driver: str, name: str) -> dict[str, Any]:
     }
 
 
-def n_way_draws(machine: str, name: str, busy_growth: float = math.inf) -> dict[str, Any]:
-    """Exponent of the cost against the number of engines, with its source; arguments as of :func:`n_way`."""
-    effect = n_way(machine, busy_growth)
-    drawn = around(effect.mean, effect.sd, f"{name} n-way")
-    return {**drawn, "centre": effect.exponent, "source": effect.source}
+def n_way_draws(name: str, busy_growth: float = math.inf) -> dict[str, Any]:
+    """The n-way effect of a workload as a bundle holds it, as exponents of cost against the number of engines: around
+    the ratings of a rated machine, and on one without a rating, where more engines do not make work cheaper.
+
+    ``busy_growth`` is the growth of cost, from no engine busy to all, that the records do not rule out. Where it is
+    small, so is the exponent: most of the n-way effect is that busy engines disturb each other.
+    """
+    disturbed = busy_growth > UNDISTURBED
+    mean, sd = (UNRATED_MEAN, UNRATED_SD) if disturbed else (UNDISTURBED_MEAN, UNDISTURBED_SD)
+    rated, unrated = around(0.0, N_WAY_SD, f"{name} n-way"), around(mean, sd, f"{name} n-way")
+    return {"rated": rated, "unrated": {**unrated, "centre": 0.0}}
 
 
 def main_total(points: SystemPoints) -> str:

@@ -104,7 +104,7 @@ def entry(history: History) -> dict[str, Any]:
         "capacity": [*labels, *(h.classes[c] for c in classes.background), "uncaptured"],
         "busy_assumed": False,
         "support_tps": [float(np.quantile(total, 0.01)), float(total.max())],
-        "n_way": n_way_draws(h.cpc_type, h.system_id, dear.pop("at_most")),
+        "n_way": n_way_draws(h.system_id, dear.pop("at_most")),
         "main_total": "",
         "exhaustive": False,
         "points": [],

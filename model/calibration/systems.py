@@ -63,7 +63,6 @@ def calibrate(
     descriptions: Mapping[str, SystemDescription] | None = None,
     figures: Sequence[Mapping[str, Any]] = (),
     ratings: Mapping[str, tuple[float | None, float | None]] | None = None,
-    machines: Sequence[Mapping[str, Any]] = (),
 ) -> Calibrated:
     """Calibrate all systems; one that cannot be, or fails, never keeps the others from it.
 
@@ -73,7 +72,6 @@ def calibrate(
         descriptions: reference systems by id.
         figures: rows of ``fct_point_metric``, from which studies are fitted.
         ratings: service units and software service units a second of an engine, by system id (``system/SID``).
-        machines: ratings of other machines that the installation imported, see ``model.hardware.imported``.
 
     Raises:
         NothingCalibratedError: no system can be calibrated.
@@ -97,11 +95,10 @@ def calibrate(
                 "three days of intervals, or a runs file that names measured points"
             )
     known = to_plain(read_adjustments())
-    added = {"adjustments": known, **({"machine_ratings": list(machines)} if machines else {})}
     whole, new = each(
         "calibration",
         systems,
-        lambda name: _written(_rated({**systems[name], **added}, (ratings or {}).get(name, (None, None)))),
+        lambda name: _written(_rated({**systems[name], "adjustments": known}, (ratings or {}).get(name, (None, None)))),
     )
     conditions, unfitted = _conditions(figures)
     faults |= new | unfitted

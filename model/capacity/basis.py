@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
-from model.capacity.configuration import engine_cost
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.figures import CPS, MAYBE_FULL, SHARE, SURELY_FULL, machine_asked, resources
 from model.capacity.loads import Load
+from model.capacity.moves import engine_cost, n_way_source
 from model.capacity.parts import LPAR, State
 from model.capacity.questions import said
 from model.capacity.users import needed
@@ -117,7 +117,7 @@ def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> 
         factor = Estimate.of(engine_cost(ready, state.scenario.engines))
         notes.append(
             f"measured on {ready.engines:g} engines, asked for {state.scenario.engines:g}: cost per transaction "
-            f"{_percent(factor.value)} ({_percent(factor.lo)} to {_percent(factor.hi)}), {entry['n_way']['source']}"
+            f"{_percent(factor.value)} ({_percent(factor.lo)} to {_percent(factor.hi)}), {n_way_source(ready)}"
         )
     if entry.get("busy_assumed"):
         notes.append("no busy time of the LPAR is known: the engines are taken to serve this workload alone")

@@ -12,7 +12,7 @@ from typing import Any
 
 from model import documents
 
-SCHEMA = "etalon-bundle/11"
+SCHEMA = "etalon-bundle/13"
 DIGITS = 12
 # Draws say how far, not where: these many digits are enough for a spread.
 DRAW_DIGITS = 6

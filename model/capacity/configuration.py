@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from model.capacity import adjustments
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
-from model.capacity.moves import is_own, moved
+from model.capacity.moves import engine_cost, is_own, moved
 from model.capacity.offload import NO_ZIIPS
 from model.capacity.parts import Limit, Scenario
 from model.capacity.questions import (
@@ -133,10 +133,3 @@ def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
         if most is not None and most >= scenario.engines:
             notes.append(f"cap: {most:g} engines hold nothing back, as the LPAR has {scenario.engines:g}")
     return replace(scenario, share=share, capped=capped, cap_engines=most)
-
-
-def engine_cost(system: System, engines: float) -> Array:
-    """(draws,) cost per transaction on another number of engines, relative to the measured one."""
-    effect = system.entry["n_way"]
-    exponent = np.append(effect["centre"], effect["draws"])
-    return np.asarray((engines / system.engines) ** exponent, float)

@@ -10,11 +10,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.parts import Scenario
 from model.capacity.questions import QuestionError
 from model.hardware.machines import MachineError
-from model.hardware.speed import Speed, engine_speed, identity, rated
+from model.hardware.ratings import RatedMachine, Speed, engine_speed, identity, rated, rated_machine
 
 Array = NDArray[np.float64]
 
@@ -45,7 +46,32 @@ def moved(system: System, scenario: Scenario, value: Any, notes: list[str]) -> t
         "machine: as many physical engines as here; zIIPs and the machine's other LPARs move at the same ratio"
     )
     each = None if system.msu_per_engine is None else system.msu_per_engine / factor
-    return replace(scenario, others=others, ziip_cost=cost, msu_per_engine=each), cost
+    return replace(scenario, others=others, ziip_cost=cost, msu_per_engine=each, machine=str(value)), cost
+
+
+def engine_cost(system: System, engines: float, machine_id: str = "") -> Array:
+    """(draws,) cost per transaction on another number of engines, relative to the measured one: the ratio of ratings of
+    the machine, without a name the one measured on, and how far that of a workload may be from it."""
+    machine = rated_machine(machine_id, imported(system)) if machine_id else _rated_here(system)
+    effect = system.entry["n_way"]["unrated" if machine is None else "rated"]
+    exponent = np.append(effect["centre"], effect["draws"])
+    ratio = 1.0 if machine is None else machine.su_per_s(system.engines) / machine.su_per_s(engines)
+    return np.asarray(ratio * (engines / system.engines) ** exponent, float)
+
+
+def n_way_source(system: System) -> str:
+    """What the cost on another number of engines is from."""
+    machine = _rated_here(system)
+    if machine is None:
+        return "no ratings of this machine are known, so its n-way effect is not in"
+    instead = f"; {machine.n_way.source}" if machine.stands_in else ""
+    return f"by the multiprocessing factors of the {machine.title}{instead}"
+
+
+def _rated_here(system: System) -> RatedMachine | None:
+    """The machine measured on, if it has a rating."""
+    name, rows = str(system.entry.get("machine", "")), imported(system)
+    return derived(system.entry, "rated machine", lambda: rated_machine(name, rows)) if name else None
 
 
 def is_own(system: System, value: Any) -> bool:

@@ -14,7 +14,7 @@ from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.loads import grown
 from model.capacity.parts import deviates
-from model.capacity.questions import QuestionError
+from model.capacity.questions import QuestionError, system_entry
 from model.capacity.starting import MOST_WEEKS
 
 Array = NDArray[np.float64]
@@ -119,7 +119,7 @@ def forecast_msu(
 
 def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, weeks: Array) -> _Growth | None:
     """How the MSU of a system grow; None for one without a calibrated history."""
-    entry = bundle["systems"].get(system)
+    entry = system_entry(bundle, system) if system in bundle["systems"] else None
     if entry is None or "profile" not in entry:
         if at:
             raise QuestionError("system", system, f"system: {system} has no calibrated history that could change")

@@ -292,10 +292,10 @@ class Scenario:
     ``rates`` is (draws or 1, loads, streams) transactions/s. ``extra`` adds engines by series, what a recorded interval
     had beyond its law, and the parts of volumes that other LPARs use; ``others`` is what these use of the machine, in
     engines; ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost``, (draws,),
-    multiply the time of all work on CPs and zIIPs, ``work`` that of the transactions on CPs; ``msu_per_engine`` is the
-    rating of the machine moved to, None for that of the records; ``share``, ``capped`` and ``cap_engines`` take the
-    place of the LPAR's weight, hard cap and absolute cap; ``limits`` are places asked for, by limit, a number or
-    (1, loads); ``recorded`` are the recorded intervals it starts from.
+    multiply the time of all work on CPs and zIIPs, ``work`` that of the transactions on CPs; ``machine`` and
+    ``msu_per_engine`` are name and rating of the machine moved to, empty and None for that of the records; ``share``,
+    ``capped`` and ``cap_engines`` take the place of the LPAR's weight, hard cap and absolute cap; ``limits`` are places
+    asked for, by limit, a number or (1, loads); ``recorded`` are the recorded intervals it starts from.
     ``think_s`` (draws or 1, loads or 1, streams) is how long users of a class think between transactions, 0 where it
     has none; ``users`` (draws, loads, streams) how many there are, who then make the rate, 0 where it is as ``rates``
     say; ``longer`` (draws, loads, streams) by what factor waits for full engines are longer than these rates tell.
@@ -307,6 +307,7 @@ class Scenario:
     cost: Array | float = 1.0
     ziip_cost: Array | float = 1.0
     work: Array | float = 1.0
+    machine: str = ""
     msu_per_engine: float | None = None
     extra: Mapping[str, Array] = field(default_factory=dict)
     others: Array | float = 0.0

@@ -67,13 +67,14 @@ def askable(bundle: Mapping[str, Any]) -> set[str]:
 
 
 def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
-    """The system's part of the bundle; an LPAR is also found by its SMF identifier."""
+    """The system's part of the bundle; an LPAR is also found by its SMF identifier. The ratings of machines that stand
+    beside the bundle are in it."""
     systems = bundle["systems"]
     if system in systems:
-        return systems[system]
+        return _with_ratings(systems[system], bundle)
     named = [name for name, entry in systems.items() if str(entry.get("smf_sid", "")).upper() == str(system).upper()]
     if len(named) == 1:
-        return systems[named[0]]
+        return _with_ratings(systems[named[0]], bundle)
     reason = bundle.get("refused", {}).get(system)
     if reason:
         raise QuestionError("system", system, f"system: {system} cannot be asked: {reason}")
@@ -85,6 +86,14 @@ def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
         raise QuestionError("system", system, refusal)
     refusal = f"system: {system!r} is not in model {bundle['model_version']}; load its records and run `etalon fit`"
     raise QuestionError("system", system, refusal, askable(bundle))
+
+
+def _with_ratings(entry: Mapping[str, Any], bundle: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The system's part with the ratings of machines that the installation has now; the same one for the same."""
+    ratings = bundle.get("machine_ratings")
+    if not ratings:
+        return entry
+    return derived(entry, ("machine_ratings", repr(ratings)), lambda: {**entry, "machine_ratings": ratings})
 
 
 def positive(field: str, value: Any, most: float = math.inf) -> float:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from model.capacity.answer import Estimate
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered, extrapolated, notes_on
-from model.capacity.configuration import engine_cost
 from model.capacity.crossing import crossing
 from model.capacity.ensemble import System
 from model.capacity.figures import CPS, bottleneck, held_to_no_target, of_settled, resources
 from model.capacity.held import Held, MaxResponse, held
 from model.capacity.loads import Load
+from model.capacity.moves import engine_cost
 from model.capacity.parts import Scenario, State
 from model.capacity.questions import MOST_ENGINES, QuestionError, said, system_entry
 
@@ -166,7 +166,8 @@ def _on_machine(
 
 def on_engines(ready: System, scenario: Scenario, engines: int) -> Scenario:
     """The scenario on another number of CPs, with the n-way effect in the cost."""
-    changed = replace(scenario, engines=float(engines), cost=scenario.cost * engine_cost(ready, engines))
+    cost = scenario.cost * engine_cost(ready, engines, scenario.machine)
+    changed = replace(scenario, engines=float(engines), cost=cost)
     if ready.machine is not None and engines > ready.machine.engines:
         changed = replace(changed, machine_engines=float(engines))
     return changed

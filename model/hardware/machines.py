@@ -1,7 +1,7 @@
 """Read the machines described in this folder.
 
-A machine file holds what is published about it, figure by figure, and the CPU rate adjustments that turn service units
-into engine seconds. Nothing here computes capacity; that is for the models that read it.
+A machine file holds what is published about it, figure by figure: attributes, the rating of an engine, multiprocessing
+factors and MSU ratings, each with its source. `model.hardware.ratings` computes from them.
 """
 
 import tomllib
@@ -29,34 +29,50 @@ class MachineFact:
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceRate:
-    """The CPU rate adjustment of an LPAR with `engines` CPs: 1/16 us of one engine per service unit.
+class EngineRating:
+    """The only engine of an LPAR at full capacity.
 
-    `status` is `published`, `derived` (computed from published figures), `assumed`, or `imported` by an installation.
+    ``capability`` is that of the instruction STSI (lower is faster), ``su_per_s`` service units a second.
     """
 
-    engines: int
-    adjustment: float
-    status: str
+    capability: int
+    su_per_s: float
     source: str
     confidence: str
 
-    @property
-    def su_per_s(self) -> float:
-        """Unweighted CPU service units one engine delivers in a second."""
-        return 16_000_000 / self.adjustment
+
+@dataclass(frozen=True, slots=True)
+class NWayFactors:
+    """Multiprocessing factors of STSI: what one of 1, 2, 3, … engines delivers, in 1/65536 of an only one."""
+
+    factors: tuple[int, ...]
+    source: str
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class MsuRating:
+    """MSU of a model with so many engines, as the machine or its vendor prints them."""
+
+    model: str
+    engines: int
+    msu: float
+    source: str
+    confidence: str
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine: identity, published attributes, service rates by number of engines."""
+    """A machine: identity, published attributes, ratings; ``n_way`` is None where its factors are not published."""
 
     id: str
     title: str
     machine_type: str
     model: str
     facts: tuple[MachineFact, ...]
-    service_rates: tuple[ServiceRate, ...]
+    rating: EngineRating
+    n_way: NWayFactors | None
+    msu: tuple[MsuRating, ...]
 
     def fact(self, attribute: str) -> MachineFact:
         """The named attribute; MachineError when it is not published."""
@@ -65,16 +81,6 @@ class Machine:
                 return fact
         raise MachineError(
             f"{self.id}: no attribute {attribute!r} is published; known: {', '.join(f.attribute for f in self.facts)}"
-        )
-
-    def service_rate(self, engines: int) -> ServiceRate:
-        """The service rate of an LPAR with this many engines; MachineError when the file has none."""
-        for rate in self.service_rates:
-            if rate.engines == engines:
-                return rate
-        raise MachineError(
-            f"{self.id}: no service rate for {engines} engines; known: "
-            f"{', '.join(str(r.engines) for r in self.service_rates)}"
         )
 
 
@@ -91,20 +97,23 @@ def machine(machine_id: str) -> Machine:
         raise MachineError(f"no machine {machine_id!r}; known: {', '.join(machines())}")
     content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
+        n_way = content.get("n_way")
         loaded = Machine(
             id=content["id"],
             title=content["title"],
             machine_type=content["machine_type"],
             model=content["model"],
             facts=tuple(MachineFact(**fact) for fact in content.get("facts", ())),
-            service_rates=tuple(ServiceRate(**rate) for rate in content.get("service_rates", ())),
+            rating=EngineRating(**content["rating"]),
+            n_way=NWayFactors(**{**n_way, "factors": tuple(n_way["factors"])}) if n_way else None,
+            msu=tuple(MsuRating(**rating) for rating in content.get("msu", ())),
         )
     except (KeyError, TypeError) as error:
         raise MachineError(f"{path.name}: {error}") from error
     if loaded.id != machine_id:
         raise MachineError(f"{path.name}: id is {loaded.id!r}")
-    entries: list[MachineFact | ServiceRate] = [*loaded.facts, *loaded.service_rates]
-    for entry in entries:
+    entries: list[MachineFact | EngineRating | MsuRating | NWayFactors] = [*loaded.facts, loaded.rating, *loaded.msu]
+    for entry in [*entries, *([loaded.n_way] if loaded.n_way else [])]:
         if not entry.source or not entry.confidence:
             raise MachineError(f"{path.name}: no source or confidence for {entry}")
     return loaded

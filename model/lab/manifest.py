@@ -172,10 +172,10 @@ def _rate_assumption(setting: Setting) -> list[str]:
         return []
     software = f"MSU: an engine is rated for software at {SOFTWARE_RATING:.2f} of its service units per second."
     rate = setting.rate
-    if rate.status != "assumed":
+    if rate.confidence == "high":
         return [software]
     title = setting.machine.title if setting.machine is not None else "the machine"
-    return [f"Service units per second of {title} with {rate.engines} engines: {rate.source}.", software]
+    return [f"Service units per second of {title} with {setting.plan.engines} engines: {rate.source}.", software]
 
 
 def iso(moment: datetime) -> str:

@@ -293,12 +293,12 @@ def _is_of(file: str, names: list[str]) -> bool:
 
 
 def _fit(home: Home, rules: Settings, night: Night) -> Remember:
-    """Calibrate unless the last calibration was on the same data, days of it and ratings of machines.
+    """Calibrate unless the last calibration was on the same data and days of it.
 
     Returns what keeps what this one was on.
     """
     memory = home.nights / "fitted.json"
-    data = {**steps.data_identity(home), "fit_days": rules.fit_days, "ratings": steps.imported_ratings(home)}
+    data = {**steps.data_identity(home), "fit_days": rules.fit_days}
     if FITTED.read_or(memory, {}) == data and steps.standing(home) is not None:
         return _nothing
     try:

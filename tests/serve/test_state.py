@@ -32,6 +32,15 @@ def test_an_answer_says_when_the_marts_published_since_are_defined_otherwise(cli
     assert said == [False, True, False, False, False, True]
 
 
+def test_ratings_of_machines_are_in_force_with_the_next_request(client, home):
+    table, said = home / "machines.csv", []
+    for row in ("", "NEW-705,5,90000\n", "NEW-705,5,fast\n", "NEW-710,5,90000\n"):
+        table.write_text("machine,engines,su_per_s\n" + row)
+        refused = client.ask("/v1/predict", {"system": "shop", "at": {"machine": "no such machine"}}).json()
+        said.append([name for name in refused["allowed"] if name.startswith("NEW")])
+    assert said == [[], ["NEW-705"], [], ["NEW-710"]]
+
+
 def test_a_broken_champion_does_not_displace_the_one_in_force(client, home, bundle):
     assert version(client) == "test/1"
     (home / "models" / "champion.json").write_text("{")

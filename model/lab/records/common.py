@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from model.hardware.machines import Machine, ServiceRate
+from model.hardware.machines import Machine
+from model.hardware.ratings import cpu_rate_adjustment
 from model.lab.errors import LabError
 from model.lab.records.clock import Clock, mmssttt, tod
 from model.published.plan import LabPlan
@@ -25,6 +26,20 @@ WRITTEN_AFTER = timedelta(milliseconds=430)
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceRate:
+    """The CPU rate adjustment of an LPAR: 1/16 us of one engine per service unit."""
+
+    adjustment: float
+    source: str
+    confidence: str
+
+    @property
+    def su_per_s(self) -> float:
+        """Unweighted CPU service units one engine delivers in a second."""
+        return SIXTEENTHS_US_PER_S / self.adjustment
+
+
+@dataclass(frozen=True, slots=True)
 class Setting:
     """The system whose records are written."""
 
@@ -38,13 +53,14 @@ class Setting:
         named = self.plan.service_rate
         if named is not None:
             adjustment = round(SIXTEENTHS_US_PER_S / named.value)
-            return ServiceRate(self.plan.engines, adjustment, "assumed", named.source, named.confidence)
+            return ServiceRate(adjustment, named.source, named.confidence)
         if self.machine is None:
             raise LabError(
                 "nothing says how many service units a second its processors deliver: set `service_rate` in [lab], or "
                 "`machine` to a file of model/hardware"
             )
-        return self.machine.service_rate(self.plan.engines)
+        adjustment = cpu_rate_adjustment(self.machine.id, self.plan.engines)
+        return ServiceRate(adjustment, self.machine.rating.source, self.machine.rating.confidence)
 
     @property
     def software_adjustment(self) -> int:

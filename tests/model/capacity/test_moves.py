@@ -12,8 +12,7 @@ from model.capacity.ask import headroom, predict, size
 from model.capacity.bundle import build
 from model.capacity.questions import QuestionError
 from model.hardware.imported import read_ratings
-from model.hardware.machines import MachineError
-from model.hardware.speed import engine_speed, rated
+from model.hardware.ratings import engine_speed
 from tests.model.calibration.test_production import ENGINES, SECONDS, history
 
 RATING = 60_000.0
@@ -53,15 +52,16 @@ def test_the_msu_of_a_machine_has_those_of_its_other_lpars():
     assert value(answer, "msu", "machine M1") == pytest.approx(value(answer, "msu") + RATING * 3600e-6)
 
 
-def test_each_number_of_engines_tried_is_a_prediction_on_so_many_of_the_machine():
-    given = history()
+@pytest.mark.parametrize("where", [{}, {"machine": "z13"}])
+def test_each_number_of_engines_tried_is_a_prediction_on_so_many_of_the_machine(where):
+    given = replace(history(), cpc_type="3906")
     none = np.zeros(len(given.seconds))
     object.__setattr__(given, "machine", SharedMachine("M1", 16.0, 500.0, 1000.0, False, none + 5 * 900.0, none))
     found = bundle(given)
-    rows = size(found, "PRDA", at={"growth_pct": 40}, max_busy_pct=80)["table"]
-    assert min(row["engines"] for row in rows) < 8
+    rows = size(found, "PRDA", at={"growth_pct": 40, **where}, max_busy_pct=80)["table"]
+    assert where or min(row["engines"] for row in rows) < 8
     for row in rows:
-        there = predict(found, "PRDA", {"growth_pct": 40, "engines": row["engines"]})
+        there = predict(found, "PRDA", {"growth_pct": 40, "engines": row["engines"], **where})
         assert value(there, "cpu_busy_pct") == pytest.approx(min(row["cpu_busy_pct"]["value"], 100.0)), row
         assert there.bottleneck.resource == row["limit"], row
 
@@ -132,15 +132,6 @@ def test_machines_of_a_list_are_sized_beside_the_present_one():
     assert refused.value.field == "machines"
 
 
-def test_engines_are_slower_where_there_are_more_of_them():
-    assert engine_speed("2964", 18).su_per_s == pytest.approx(16e6 / 266)
-    assert engine_speed("z13", 10).su_per_s > engine_speed("z13", 18).su_per_s
-    assert engine_speed("z14", 8).sd > engine_speed("z14", 4).sd
-    assert "z13" in rated()
-    with pytest.raises(MachineError, match="known: z13, z14"):
-        engine_speed("9999", 4)
-
-
 TABLE = """machine,engines,su_per_s
 9175-705,5,90000
 9175-710,10,80000
@@ -150,7 +141,7 @@ z14,4,70000
 
 def test_a_machine_of_an_imported_table_is_moved_to_by_its_rating():
     found = bundle()
-    found["systems"]["PRDA"]["machine_ratings"] = read_ratings(TABLE, "machines.csv")
+    found["machine_ratings"] = read_ratings(TABLE, "machines.csv")
     here, moved = predict(found, "PRDA"), predict(found, "PRDA", {"machine": "9175-705", "engines": 5})
     busy = value(here, "cpu_busy_pct") * ENGINES / 5 * RATING / 90_000.0
     assert value(moved, "cpu_busy_pct") == pytest.approx(busy, rel=0.01)
@@ -160,16 +151,22 @@ def test_a_machine_of_an_imported_table_is_moved_to_by_its_rating():
     assert "9175-710" in refused.value.allowed
 
 
-def test_an_imported_rating_goes_before_the_one_described_here():
-    rows = read_ratings(TABLE, "machines.csv")
-    assert engine_speed("z14", 4, imported=rows).su_per_s == pytest.approx(70_000.0)
-    assert engine_speed("z14", 4).su_per_s != pytest.approx(70_000.0)
+def test_ratings_beside_a_bundle_are_in_force_for_the_next_question():
+    found = bundle(replace(history(), cpc_type="3906"))
+    shipped, rows = predict(found, "PRDA", {"machine": "z13"}), "machine,engines,su_per_s\nz13,{},{}\n"
+    for su_per_s in (50_000, 80_000):
+        there = found | {"machine_ratings": read_ratings(rows.format(ENGINES, su_per_s), "machines.csv")}
+        moved = predict(there, "PRDA", {"machine": "z13"})
+        expected = value(predict(found, "PRDA"), "cpu_busy_pct") * RATING / su_per_s
+        assert value(moved, "cpu_busy_pct") == pytest.approx(expected, rel=0.01)
+    assert predict(found, "PRDA", {"machine": "z13"}).outputs == shipped.outputs
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("machine,engines\nA,1\n", "no column su_per_s"), ("machine,engines,su_per_s\nA,1,fast\n", "line 2")],
-)
-def test_a_table_that_cannot_be_read_names_file_and_line(text, message):
-    with pytest.raises(MachineError, match=f"machines.csv.*{message}"):
-        read_ratings(text, "machines.csv")
+@pytest.mark.parametrize(("cpc_type", "ratio"), [("2964", 53949 / 45292), ("", 1.0)])
+def test_work_costs_more_on_more_engines_as_the_multiprocessing_factors_say(cpc_type, ratio):
+    given = replace(history(), cpc_type=cpc_type)
+    object.__setattr__(given, "engines", np.full(len(given.seconds), 8.0))
+    found = bundle(given)
+    here, more = predict(found, "PRDA"), predict(found, "PRDA", {"engines": 18})
+    assert value(more, "cpu_busy_pct") * 18 == pytest.approx(value(here, "cpu_busy_pct") * 8 * ratio, rel=0.01)
+    assert any("measured on 8 engines, asked for 18" in note for note in more.notes)

@@ -25,7 +25,7 @@ HISTORY = {
     "operating": 7,
     "on_machine": MACHINE,
     "weights": {"own": 100, "total": 400},
-    "n_way": {"centre": 0.02, "draws": [0.02] * 40, "source": "stated"},
+    "n_way": {"unrated": {"centre": 0.02, "draws": [0.02] * 40}},
     "points": [],
 }
 
@@ -166,7 +166,7 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"ziip_engines": 2}, "ziip_engines", "no zIIP-eligible work"),
         ({"cap": "maybe"}, "cap", "takes on"),
         ({"cap": 0}, "cap", "engines above 0"),
-        ({"machine": "z17"}, "machine", "no rating of machine"),
+        ({"machine": "z99"}, "machine", "no rating of machine"),
         ({"smt": "2"}, "smt", "show no zIIPs"),
     ],
 )

@@ -125,18 +125,10 @@ def test_machines_give_every_figure_with_a_source():
     for machine_id in machines.machines():
         machine = machines.machine(machine_id)
         assert machine.facts and all(fact.source and fact.confidence for fact in machine.facts)
-        assert all(rate.status in ("published", "derived", "assumed") for rate in machine.service_rates)
+        assert machine.rating.source and machine.rating.confidence
     assert machines.machine("z13").fact("clock").value == "5.0"
 
 
-def test_the_service_rate_of_18_engines_is_what_the_published_service_units_say():
-    rate = machines.machine("z13").service_rate(18)
-    assert rate.su_per_s == pytest.approx(242_395_000 / 4_029.814, rel=5e-6)
-    assert rate.su_per_s == pytest.approx(58_799_000 / 977.529, rel=1e-5)
-
-
-def test_a_service_rate_nobody_knows_is_refused():
-    with pytest.raises(machines.MachineError, match="3 engines"):
-        machines.machine("z13").service_rate(3)
+def test_a_machine_that_is_not_described_is_refused():
     with pytest.raises(machines.MachineError, match="no machine"):
         machines.machine("z99")
