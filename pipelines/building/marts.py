@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from pipelines import metrics, provenance, record_marts
-from pipelines.building import merge, touched, window
+from pipelines.building import merge, renamed, touched, window
 from pipelines.building.touched import Plan
 from pipelines.home import DBT_PROJECT, Home
 from pipelines.locks import alone
@@ -43,6 +43,7 @@ def _building(home: Home, everything: bool) -> Iterator[Work | None]:
     from ingest.warehouse import open_writer, systems
 
     with open_writer(home.warehouse) as con:
+        renamed.rename(con)
         project = identity(home) + systems.name_systems(con)
         if everything:
             touched.forget(con)
