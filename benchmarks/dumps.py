@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ SECTIONS = {
 }  # fmt: skip
 RECORDS = {"smf30": 15_000, "smf72_3": 15_000, "smf74_1": 1_500, "smf119_2": 80_000}
 NAMES = ["", "BATCH", "CICSPROD", "DB2ADIST", "IMS1", "SYSA"]
-WRITTEN = dt.datetime(2026, 11, 21, 10, 0)
+WRITTEN = dt.datetime(2026, 11, 21, 0, 1)
 TRANSACTIONS = 200
 REGION = Region("SYSA", "CICSAOR1", "AORJOB1")
 
@@ -64,14 +65,24 @@ def cics_dump(rows: int, *, compressed: bool = False) -> bytes:
     return b"".join(cics_records(rows, 1, compressed=compressed))
 
 
-def cics_records(rows: int, times: int, *, compressed: bool = False) -> Iterator[bytes]:
-    """The dictionary, then `times` times performance records of the same rows, each time a minute on."""
+def cics_records(
+    rows: int,
+    times: int,
+    *,
+    compressed: bool = False,
+    regions: Sequence[Region] = (REGION,),
+    apart: dt.timedelta = dt.timedelta(minutes=1),
+) -> Iterator[bytes]:
+    """The dictionaries of regions, then `times` times performance records of the same rows, by region in turn.
+
+    apart: from one time to the next.
+    """
     entries = full_dictionary()
-    yield b"".join(encode_dictionary(REGION, entries, WRITTEN))
+    yield b"".join(record for region in regions for record in encode_dictionary(region, entries, WRITTEN))
     made = cics_rows(rows)
-    for minute in range(times):
-        written = WRITTEN + dt.timedelta(minutes=minute)
-        yield b"".join(encode_performance(REGION, entries, _ended_by(written, made), written, compressed=compressed))
+    for number in range(times):
+        region, written = regions[number % len(regions)], WRITTEN + number * apart
+        yield b"".join(encode_performance(region, entries, _ended_by(written, made), written, compressed=compressed))
 
 
 def _ended_by(written: dt.datetime, made: pa.Table) -> pa.Table:
@@ -86,11 +97,12 @@ def _ended_by(written: dt.datetime, made: pa.Table) -> pa.Table:
 
 
 def write_cics(path: Path, size: int) -> None:
-    """A dump of CICS monitoring records of about `size` bytes."""
+    """A dump of CICS monitoring records of about `size` bytes: a day of twenty regions."""
     rows = 2000
-    one = sum(map(len, cics_records(rows, 1)))
+    regions = [replace(REGION, applid=f"CICSA{number:02d}", job_name=f"AORJOB{number:02d}") for number in range(20)]
+    times = max(size // sum(map(len, cics_records(rows, 1))), 1)
     with path.open("wb") as out:
-        for records in cics_records(rows, max(size // one, 1)):
+        for records in cics_records(rows, times, regions=regions, apart=dt.timedelta(days=1) / times):
             out.write(records)
 
 
