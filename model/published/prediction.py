@@ -24,7 +24,7 @@ from model.published.definitions import following
 from model.published.identities import WHOLE_PCT, Sum, SumElsewhere, repeated, shares, sums, sums_elsewhere
 from model.published.names import ALTERNATIVES
 from model.published.observations import WORKLOAD, Identity, Operand
-from model.published.regression import Context, Group, Regression
+from model.published.regression import Context, Group, Regression, options
 from model.published.tables import BEYOND, PEAK, SYSTEM, TIMES, Cell, Kept, Table, Tables, differ, is_closed, spans
 
 Array = NDArray[np.float64]
@@ -41,6 +41,9 @@ DOUBTFUL = 0.1
 """A value with a larger relative standard error is predicted, with itself as one of what it is predicted from."""
 OUTSIDE_SD = 0.003
 """Relative standard deviation by which a prediction is less sure for each e-fold outside the measured levels."""
+UNREPRESENTED = 1.78
+"""How many times as far limits are where only the priors say how much a system or level differs: those of a normal
+distribution whose standard deviation has a log-normal one of 1, as Student's of two degrees of freedom."""
 MOST_SD = 2.5
 """Largest standard deviation of a logarithm: limits are no more than about a factor of 60 away."""
 COUNT, EVENTS = "count", 2.0
@@ -316,7 +319,10 @@ class Predictor:
         regression = self.regression(group)
         mean, sd = regression.predict(cell)
         names = errs_like(table, cell)
-        sd = min(sd * scale(self._scales, names), MOST_SD)
+        factor = scale(self._scales, names)
+        if not _is_represented(group, cell):
+            factor = max(factor, 1.0) * UNREPRESENTED
+        sd = min(sd * factor, MOST_SD)
         if outside and cell.x is not None:
             sd = math.hypot(sd, OUTSIDE_SD * min(abs(math.log(cell.x / x)) for x, _, _ in points))
         if table.unit(cell) == COUNT:
@@ -372,6 +378,14 @@ class Predictor:
         """Whether two systems run the same workload, so that one can stand for the other."""
         mine = self.facts.get(one, {}).get(WORKLOAD)
         return mine is not None and mine == self.facts.get(other, {}).get(WORKLOAD)
+
+
+def _is_represented(group: Group, cell: Cell) -> bool:
+    """Whether the metric of a cell was measured in its system, and at its options."""
+    metric = [other for other in group.cells if other.metric == cell.metric]
+    level = options(cell)
+    of_system = any(other.system == cell.system for other in metric)
+    return of_system and (not level or any(options(other) == level for other in metric))
 
 
 def between(points: Sequence[tuple[float, float, float]], x: float, within: float) -> tuple[float, float]:

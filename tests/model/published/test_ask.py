@@ -1,8 +1,12 @@
 """Answers where the network and studies meet: points by rate alone, levels, siblings."""
 
+import subprocess
+import sys
+
 import pytest
 
 from model.capacity import ask
+from model.capacity import bundle as bundles
 from model.capacity.ask import size
 from model.capacity.questions import QuestionError
 from model.published.model import fit
@@ -318,3 +322,17 @@ def test_at_a_load_laws_answer_what_no_network_has(bundle):
     grown = predict(known, "shop", {"growth_pct": 20})
     rate = value(grown, "itr_tps")["value"] * value(grown, "cpu_busy_pct")["value"] / 100.0
     assert value(grown, "access_per_s")["value"] == pytest.approx(700.0 * rate / 5000, rel=1e-3)
+
+
+def test_a_question_about_a_system_without_studies_loads_nothing_of_them(bundle, tmp_path):
+    place = tmp_path / "bundle.json"
+    place.write_text(bundles.dumps({**bundle, "conditions": fit([Observation("link", "send_s", {}, 9.0, "s")], {})}))
+    code = (
+        "import json, sys; from model.capacity import ask; bundle = json.load(open(sys.argv[1]));"
+        "ask.predict(bundle, 'shop', {'etr_tps': 3000});"
+        "print([name for name in sys.modules if name.startswith(('model.published', 'sklearn'))]);"
+        "ask.predict(bundle, 'link');"
+        "print([name for name in sys.modules if name.startswith('sklearn')])"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(place)], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["[]", "[]"]

@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from model.published.hyperparameters import VarianceComponents, fitted
 from model.published.observations import WORKLOAD, Observation
+from model.published.prediction import Predictor
 from model.published.regression import Context, Regression, non_negative_line
 from model.published.tables import Cell, Tables
 
@@ -133,3 +134,18 @@ def test_the_gradient_of_the_kernel_is_its_difference():
     for term in range(2):
         ends = [VarianceComponents(matrices, theta + side * step * np.eye(2)[term])(index) for side in (1.0, -1.0)]
         assert gradient[:, :, term] == pytest.approx((ends[0] - ends[1]) / (2.0 * step), rel=1e-5)
+
+
+def test_a_system_without_any_figure_of_a_metric_is_less_sure_than_one_with_some():
+    """Of a run of which no time is known its times are those of another load, whatever single figures err by."""
+    rows = runs(("a", "b"), ("serial", "parallel"), lambda i, j, k: 10.0 * 0.8**j)
+    facts = {name: {WORKLOAD: "w"} for name in ("a", "b", "c")}
+    predictor = Predictor(Tables(rows), facts, scales={"study runs: s, elapsed_s": 0.3})
+    widths = {}
+    for system in ("b", "c"):
+        cell = Cell(BLOCK, system, "elapsed_s", "", (("access", "other"),), None)
+        value = predictor.value(cell)
+        widths[system] = value.high / value.low
+    plain = Predictor(Tables(rows), facts).value(Cell(BLOCK, "c", "elapsed_s", "", (("access", "serial"),), None))
+    assert widths["b"] < widths["c"]
+    assert plain.high / plain.low > 2.0
