@@ -14,12 +14,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from model.capacity.places import queue_for_places
+from model.capacity.queues import stretch
 
 from model.calibration.intervals import histories
 from model.calibration.systems import calibrate
 from model.capacity import ask, bundle
-from model.capacity.places import queue_for_places
-from model.capacity.queues import stretch
 from model.validation import validate
 
 SECONDS, ENGINES, CAPTURED = 900.0, 8.0, 0.94

@@ -18,7 +18,6 @@ from model.calibration.history import Devices, History, SharedMachine
 from model.calibration.neighbours import beside
 from model.calibration.production import Unusable, entry
 from model.capacity import ask, bundle
-from model.capacity.sharing import Sharer
 from model.lab.twin import live, truth
 from model.lab.twin.activity import BUCKET_LIMITS_PCT, Lived
 from model.lab.twin.comparing import Compared, compare
@@ -26,6 +25,7 @@ from model.lab.twin.measured import Measured, measured
 from model.lab.twin.random import FAMILIES, random_twin
 from model.network import Network
 from model.network.simulator.replication import SimulationError
+from model.queueing.lpar_share import Sharer
 
 METRICS = {"cpu_busy_pct": "busy", "machine_busy_pct": "machine", "response_ms": "response", "response_p90_ms": "p90"}
 

@@ -26,7 +26,7 @@ _QUERIES = {
         FROM marts.fct_interval_utilization SEMI JOIN recent USING (interval_key)""",
     "classes": """SELECT interval_key, interval_s, class_kind, class_name, workload, importance, goal_kind,
         transactions_ended, response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct,
-        ios_per_tran, mean_idle
+        ios_per_tran, mean_idle, cp_using_s, cp_delay_s, ziip_using_s, ziip_delay_s
         FROM marts.fct_service_class SEMI JOIN recent USING (interval_key)""",
     "systems": "SELECT system_id, smf_sid, cpc_type FROM marts.dim_system",
     "machines": """SELECT cpc AS machine, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s,
@@ -39,9 +39,10 @@ _QUERIES = {
     "costs": """SELECT interval_key, workload, name, cp_s, ziip_s, ziip_on_cp_s
         FROM marts.fct_address_space_cost SEMI JOIN recent USING (interval_key)
         WHERE cost_kind = 'address_space_group'""",
-    "states": """SELECT interval_key, class_name, phase, state, samples, state_s
+    "states": """SELECT interval_key, class_name, phase, state, is_resource_type, samples, state_s
         FROM marts.fct_transaction_state SEMI JOIN recent USING (interval_key)
-        WHERE class_kind = 'service_class' AND is_resource_type""",
+        WHERE class_kind = 'service_class'
+            AND (is_resource_type OR state IN ('active', 'active application', 'ready', 'lock wait'))""",
     "devices": """SELECT interval_key, storage_group AS name, count(*) AS servers, sum(requests) AS requests,
         sum(busy_pct * interval_s) / 100 AS busy_s,
         sum(requests * (coalesce(pending_ms, 0) + coalesce(ios_queue_ms, 0))) / 1e3 AS waited_s

@@ -426,7 +426,6 @@ def _fit(home: Home, say: Progress) -> Fitted:
     from model.calibration.systems import NothingCalibratedError, calibrate, usable
     from model.isolation import each
     from model.validation import validate as held_out
-    from model.validation.agreement import agreement
     from model.validation.drift import challenge, drifted, keep, keep_laws
     from pipelines import provenance, settings, transactions
 
@@ -444,18 +443,14 @@ def _fit(home: Home, say: Progress) -> Fitted:
     long = {name: history for name, history in usable(intervals).items() if name not in fitted.faults}
     validation = held_out(fitted.points, descriptions, long)
     fitted = fitted.without({**unread, **validation.faults})
-    say("simulating")
-    simulated, faults = each(
-        "agreement with the simulator", sorted(fitted.systems), lambda name: agreement(name, fitted.systems[name])
-    )
-    replayed, others = each(
+    replayed, faults = each(
         "replay of recorded transactions",
         sorted(fitted.systems),
         lambda name: transactions.agreements(home, {name: fitted.systems[name]}),
     )
-    fitted = fitted.without(faults | others)
+    fitted = fitted.without(faults)
     fitted = replace(fitted, systems=provenance.marked(home, fitted.systems))
-    found = challenge(fitted.systems, before, long, simulated, fitted.refused)
+    found = challenge(fitted.systems, before, long, fitted.refused)
     laws = keep_laws(fitted.conditions, before, fitted.faults)
     fitted = replace(fitted, systems=found.systems, conditions=laws)
     if not (fitted.systems or fitted.conditions):
@@ -463,7 +458,6 @@ def _fit(home: Home, say: Progress) -> Fitted:
         raise EtalonError(f"no system is left to register: {reasons}", Exit.FAILED)
     validation = replace(
         validation.without(fitted.faults),
-        simulated=simulated,
         replayed={name: judged for one in replayed.values() for name, judged in one.items()},
         drift=drift.recorded(home.drift, found.scores),
     )

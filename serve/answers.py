@@ -77,7 +77,6 @@ class Gate(Part):
     passed: bool | None
     checks: list[GateCheck]
     behind_baseline: list[str] = Field(default=[], description="what a naive answer predicted better on later days")
-    simulated: dict[str, Any] | None = Field(default=None, description="how far answers are from the simulator's")
     replayed: dict[str, Any] | None = Field(
         default=None, description="how far recorded responses are from replayed ones"
     )

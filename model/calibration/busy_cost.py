@@ -12,7 +12,6 @@ from model.calibration.demands import demand
 from model.calibration.draws import around, known
 from model.calibration.history import History
 from model.calibration.regression import fit
-from model.capacity import queues
 
 Array = NDArray[np.float64]
 
@@ -32,7 +31,7 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
     Each of the classes, which have CPU of their own, says by how much a transaction costs more when more engines are
     busy, beside its fixed part; the answers are pooled, and as far as they differ less sure.
     """
-    usual = float(np.average(_together(h, h.busy_s), weights=h.busy_s))
+    usual = float(np.average(_utilization(h, h.busy_s), weights=h.busy_s))
     growths, variances = [], []
     for c in streams:
         cpu = h.cp_s[:, c] - h.ziip_on_cp_s[:, c]
@@ -48,7 +47,7 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
             # What the class happened to use beyond its own law made the engines busy, and is no effect of it.
             beside = np.zeros(len(h.seconds))
             beside[kept] = np.maximum(h.busy_s[kept] - cpu[kept] + expected, 0.0)
-            design = np.column_stack([seconds, ended, ended * (_together(h, beside)[kept] - usual)])
+            design = np.column_stack([seconds, ended, ended * (_utilization(h, beside)[kept] - usual)])
             one = fit(design, cpu[kept], 1.0 / np.maximum(ended, 1.0), h.day[kept], prior, spread)
             expected = design @ one.mean
         # What the prior says is taken out again, so that classes that cannot tell do not count.
@@ -69,13 +68,12 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
 
 def at_usual_busy(h: History, cost: dict[str, Any]) -> Array:
     """(I,) how much more work cost in each interval than at the usual busy, which ``cost`` starts from."""
-    return np.asarray(1.0 + cost["centre"] * (_together(h, h.busy_s) - cost["from"]))
+    return np.asarray(1.0 + cost["centre"] * (_utilization(h, h.busy_s) - cost["from"]))
 
 
-def _together(h: History, busy_s: Array) -> Array:
-    """(I,) part of the engines that are busy while one works, of engines busy for so long."""
-    found, busy = np.ones(len(h.seconds)), busy_s / h.seconds
-    for engines in np.unique(h.engines):
-        rows = h.engines == engines
-        found[rows] = queues.together(busy[rows], max(round(engines), 1))
-    return found
+def _utilization(h: History, busy_s: Array) -> Array:
+    """(I,) utilization of the engines whose caches and memory the work shares: the machine's, or the LPAR's own."""
+    if h.machine is None:
+        return busy_s / h.seconds / h.engines
+    all_s = busy_s + h.machine.others_s + h.machine.management_s
+    return np.minimum(all_s / h.seconds / h.machine.engines, 1.0)

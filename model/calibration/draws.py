@@ -63,9 +63,8 @@ def response_draws(
         "origin": law["origin"],
         "points": law["points"],
         "rest_ms": around(law["other_ms"], scale * law["other_sd_ms"], f"{name} rest"),
-        "factor": known(1.0),
         "load": around(0.0, scale * law["load_sd"], f"{name} load"),
         "noise": around(0.0, scale * law["noise_rel"], f"{name} noise"),
-        "measured_stretch": law["measured_stretch"],
+        "measured_slowdown": law["measured_stretch"],
         **({"relative": law["relative"]} if "relative" in law else {}),
     }

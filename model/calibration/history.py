@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.groups import Groups
-from model.capacity.sharing import Sharer, Sharing
+from model.queueing.lpar_share import Sharer, Sharing
 
 Array = NDArray[np.float64]
 
@@ -111,6 +111,7 @@ class History:
     dearer: Array | float = 1.0
     waited_s: Mapping[str, Array] = field(default_factory=dict)
     sampling_s: float = 0.25
+    samples: Mapping[str, Array] = field(default_factory=dict)
     devices: Mapping[str, Devices] = field(default_factory=dict)
 
     def limited_ms(self, but: Collection[str] = ()) -> Array:
@@ -151,6 +152,7 @@ class History:
         }  # fmt: skip
         changed["devices"] = {name: group.rows(kept) for name, group in self.devices.items()}
         changed["waited_s"] = {name: waited[kept] for name, waited in self.waited_s.items()}
+        changed["samples"] = {name: seconds[kept] for name, seconds in self.samples.items()}
         if self.machine is not None:
             m, zero = self.machine, np.zeros(len(self.seconds))
             changed["machine"] = replace(

@@ -14,7 +14,7 @@ from model.calibration.devices import with_device_waits
 from model.calibration.groups import groups_of
 from model.calibration.history import Devices, History, SharedMachine
 from model.calibration.neighbours import beside
-from model.capacity.sharing import Sharer
+from model.queueing.lpar_share import Sharer
 
 Array = NDArray[np.float64]
 
@@ -138,6 +138,7 @@ def _history(
         report_classes=_report_classes(classes, keys, names, ended),
         groups=None if transactions is None or costs is None else groups_of(transactions, costs, keys),
         **_named_waits(states, table),
+        samples=_samples(rows, states, table),
         devices=_devices(devices, keys),
     )
     return with_device_waits(built, table(rows, "ios")) if built.devices else built
@@ -158,6 +159,8 @@ def _devices(devices: pd.DataFrame | None, keys: pd.Index) -> dict[str, Devices]
 
 def _named_waits(states: pd.DataFrame | None, table: Callable[[pd.DataFrame, str], Array]) -> dict[str, Any]:
     """``waited_s`` and ``sampling_s`` of a history. Of what a class waits for in two phases, the longer counts."""
+    if states is not None and "is_resource_type" in states:
+        states = states[states["is_resource_type"].astype(bool)]
     if states is None or states.empty:
         return {}
     keys = ["interval_key", "class_name", "state", "phase"]
@@ -167,6 +170,24 @@ def _named_waits(states: pd.DataFrame | None, table: Callable[[pd.DataFrame, str
     waited = {str(name): table(rows, "state_s") for name, rows in longest.groupby("state")}
     named = {name: seconds for name, seconds in waited.items() if np.isfinite(seconds).any()}
     return {"waited_s": named, "sampling_s": float(longest["state_s"].sum()) / samples if samples else 0.25}
+
+
+def _samples(
+    rows: pd.DataFrame, states: pd.DataFrame | None, table: Callable[[pd.DataFrame, str], Array]
+) -> dict[str, Array]:
+    """``samples`` of a history: states of address spaces and enclaves, and those that subsystems report."""
+    made = {}
+    for name in ("cp using", "cp delay", "ziip using", "ziip delay"):
+        column = f"{name.replace(' ', '_')}_s"
+        if column in rows and rows[column].fillna(0.0).any():
+            made[name] = table(rows, column)
+    if states is not None and len(states) and "is_resource_type" in states:
+        reported = states[~states["is_resource_type"].astype(bool)]
+        longest = reported.groupby(["interval_key", "class_name", "state", "phase"], as_index=False)["state_s"].sum()
+        longest = longest.groupby(["interval_key", "class_name", "state"], as_index=False)["state_s"].max()
+        for name, some in longest.replace({"state": {"active application": "active"}}).groupby("state"):
+            made[str(name)] = np.nan_to_num(table(some, "state_s"))
+    return made
 
 
 def _report_classes(classes: pd.DataFrame, keys: pd.Index, names: tuple[str, ...], ended: Array) -> dict[str, str]:

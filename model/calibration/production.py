@@ -26,9 +26,9 @@ from model.calibration.plausibility import (
 from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
 from model.calibration.serving import served
-from model.calibration.uncaptured import stay, uncaptured
+from model.calibration.uncaptured import uncaptured
 from model.calibration.ziips import ziip_pool
-from model.capacity.parts import WORK, Limit
+from model.capacity.parts import WORK
 
 Array = NDArray[np.float64]
 
@@ -39,6 +39,8 @@ CONTRADICTION = 1.02
 MOSTLY = 0.5
 # Of a class whose CPU is all on zIIPs.
 NO_COST = Fit(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 1.0), np.zeros(DRAWS)
+BURSTY = 2.0
+"""How many times Poisson's the standard deviation of the number of arrivals in an interval is taken to be."""
 # Growth a week: half of all classes grow or shrink by less, beforehand, and how many whole days say more.
 GROWTH, LEVEL_SD, FEWEST_TREND_DAYS = 0.01, 10.0, 10
 # How far growth may spread beforehand: a half-Cauchy distribution, so that a class may plainly come or go.
@@ -73,13 +75,10 @@ def entry(history: History) -> dict[str, Any]:
     notes += short + come_and_gone(h, streams) + engines_changed(h)
     unknown = _no_streams(classes)
     notes += [unknown[h.classes[c]] for c in classes.bare if h.classes[c] in unknown]
-    laws = responses(h, [c for c in streams if c not in impossible], ziip, stay(usage["uncaptured"]), h.system_id)
-    levels = laws.pop("levels")
+    laws = responses(h, [c for c in streams if c not in impossible], ziip, classes.served_by, h.system_id)
+    levels = dict(zip(h.classes, h.importance.tolist(), strict=True))
     for key, law in usage.items():
         law["level"] = levels.get(key.removesuffix(":ziip"), 0)
-    for name, group in h.devices.items():
-        if np.any(group.others_s):
-            extra[Limit.beside_key(name)] = group.others(h.seconds).tolist()
     notes += _own_use(h, laws["limits"]) + _without_percentile(laws["response"])
     total = h.ended[:, streams].sum(axis=1) / h.seconds
     labels = [h.classes[c] for c in streams]
@@ -110,7 +109,11 @@ def entry(history: History) -> dict[str, Any]:
         "points": [],
         "operating": top,
         "operating_point": str(h.start_local[top]),
-        "profile": _profile(h, streams, extra),
+        "profile": {
+            "busy_sd": _interval_sd(h, h.cp_s[:, streams], streams, found.varies),
+            "ziip_busy_sd": _interval_sd(h, h.ziip_s[:, streams], streams, found.varies),
+        }
+        | _profile(h, streams, extra, [c for c in streams if c not in classes.bare]),
         "growth_per_week": [_trend(h, h.ended[:, c], f"{h.system_id} {h.classes[c]} growth") for c in streams],
         "usage": usage,
         "cost_by_busy": dear,
@@ -161,6 +164,7 @@ class _Classes:
     background: list[int]
     regions: list[int]
     costs: Mapping[tuple[int, str], tuple[Fit, Array]]
+    served_by: Mapping[int, int]
 
 
 def _divided(h: History) -> _Classes:
@@ -177,7 +181,7 @@ def _divided(h: History) -> _Classes:
         raise Unusable(
             "no service class has both ended transactions and CPU of its own, nor does the CPU of others follow them"
         )
-    return _Classes(found.history, streams, bare, background, list(found.regions), found.costs)
+    return _Classes(found.history, streams, bare, background, list(found.regions), found.costs, found.served_by)
 
 
 def _no_streams(classes: _Classes) -> dict[str, str]:
@@ -283,14 +287,29 @@ def _busiest(h: History) -> int:
     return int(np.argmax(h.busy_s / h.seconds / h.engines))
 
 
-def _profile(h: History, streams: list[int], extra: Mapping[str, Iterable[float]]) -> dict[str, Any]:
-    """What was recorded, interval by interval: rates of the streams, other work and what was busy."""
+def _profile(
+    h: History, streams: list[int], extra: Mapping[str, Iterable[float]], measured: Sequence[int]
+) -> dict[str, Any]:
+    """What was recorded, interval by interval: rates of the classes, their engines in use and responses, other work and
+    what was busy. Engines of classes that have CPU of their own are ``measured``."""
+    cp_s, ziip_s = np.nan_to_num(h.cp_s) - h.ziip_on_cp_s, h.ziip_s + h.ziip_on_cp_s
+    series = {h.classes[c]: cp_s[:, c] for c in measured}
+    series |= {f"{h.classes[c]}:ziip": ziip_s[:, c] for c in measured if ziip_s[:, c].any()}
+    recorded = {
+        "engines": {name: _short(seconds / h.seconds) for name, seconds in series.items()},
+        "busy": _short(h.busy_s / h.seconds),
+        "ziip_busy": _short(h.ziip_busy_s / h.seconds),
+        "capacity": _short(h.engines),
+        "response_ms": {h.classes[c]: _known(h.response_ms[:, c]) for c in streams},
+        "p90_ms": {h.classes[c]: _known(h.p90_ms[:, c]) for c in streams},
+    }
     return {
         "start_local": [str(start) for start in h.start_local.astype("datetime64[s]")],
         "seconds": float(np.median(h.seconds)),
         "rates": [_short(row) for row in (h.ended[:, streams] / h.seconds[:, None]).T],
         "extra": {key: _short(values) for key, values in extra.items()},
         "cpu_busy_pct": _short(100.0 * h.busy_s / h.seconds / h.engines),
+        "recorded": recorded,
         **({"others": _short(h.machine.others_s / h.seconds)} if h.machine is not None else {}),
         **_users(h, streams),
     }
@@ -314,6 +333,19 @@ def _sampling(h: History, streams: list[int]) -> dict[str, Any]:
         return {}
     sd = math.sqrt(h.sampling_s)
     return {"thinking_noise": [around(0.0, sd, f"{h.system_id} {h.classes[c]} thinking") for c in streams]}
+
+
+def _interval_sd(h: History, cpu_s: Array, streams: Sequence[int], varies: float) -> float:
+    """Relative scatter of the work of one interval at the peak about that of its load: of the work of single
+    transactions, and of their number, more than Poisson's as arrivals come in bursts."""
+    top = _busiest(h)
+    ended, cpu = h.ended[top, list(streams)], np.nan_to_num(cpu_s[top])
+    squares = float(np.sum(cpu**2 / np.maximum(ended, 1.0)))
+    return math.hypot(varies, BURSTY * math.sqrt(squares) / max(float(cpu.sum()), 1e-9))
+
+
+def _known(values: Array) -> list[float | None]:
+    return [float(f"{value:.6g}") if np.isfinite(value) else None for value in values]
 
 
 def _short(values: Iterable[float]) -> list[float]:

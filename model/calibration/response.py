@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from model.calibration.laws import usage_mean
-from model.capacity.queues import stretch
+from model.queueing.multiserver import slowdown
 
 # Repeatability of a mean response; how wrong the CPU part may be, because the engines' queue is not exactly M/M/c;
 # and how far the rest may answer to load, as a share of the growth of the stretch.
@@ -44,7 +44,7 @@ def fit_response(
     if not steady.any():
         return None
     rate, response_ms, error_rel, offered = rate[steady], response_ms[steady], error_rel[steady], offered[steady]
-    stretches = stretch(offered, engines)
+    stretches = slowdown(offered, engines)
     cpu_ms = 1e3 * offered / rate * stretches
     rest = np.maximum(response_ms - cpu_ms, 0.0)
     spread = float(np.std(rest, ddof=1)) if len(rest) > 1 else 0.0

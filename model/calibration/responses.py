@@ -1,332 +1,548 @@
-"""Response of each class as a bundle holds it: service, waits for the engines and for limits, a rest, and how sure."""
+"""Responses of an LPAR's classes: service, delays for CPs and zIIPs, limits, and a rest that no record explains.
+
+The delays are those of the closed forms of :mod:`model.queueing`, times factors that each class's own records give: the
+delays that samples found (SMF 72.3), where these are recorded, and the responses themselves, in one regression.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
-from model.calibration import discrepancy
-from model.calibration.draws import DRAWS, known, normals
+from model.calibration.draws import DRAWS, normals
 from model.calibration.history import History
-from model.calibration.limits import Candidates, limit_entry, shown
-from model.calibration.named_limits import named_limits
-from model.calibration.regression import Fit, fit
-from model.calibration.waiting import (
-    ENGINES,
-    FEWEST_INTERVALS,
-    LASTING_S,
-    Followed,
-    InBursts,
-    Order,
-    Seen,
-    followed,
-    seen_by,
+from model.calibration.limits import (
+    Observation,
+    Regression,
+    device_limit,
+    fit_limit,
+    limit_entry,
+    search_limit,
 )
+from model.calibration.regression import Fit, fit, positive
+from model.queueing.priority import Delays, delays, undispatched
 
 Array = NDArray[np.float64]
 
-# 90th percentile over mean: of a response without waiting, of one that is nothing else, and what is added in between,
-# where what waits and what is served may be long together, with their deviations. The last two are the likeliest of
-# 290 responses of random networks beside their records; where work runs to its end, waits behind pieces of unequal size
-# have longer tails.
-P90 = {
-    Order.IMPORTANCE: ([1.5, 2.6, 0.4], [2.0, 0.2, 0.2]),
-    Order.SHARED: ([1.5, 2.5, 0.4], [2.0, 0.15, 0.15]),
-    Order.ARRIVAL: ([1.5, 2.6, 0.4], [2.0, 0.2, 0.6]),
-    Order.IN_LINE: ([1.5, 2.6, 0.4], [2.0, 0.2, 0.6]),
-}
-# Deviation of waiting beyond the measured, held beforehand: six tenths of the likeliest where the longest waits of
-# histories were predicted from their shorter ones, as predictions rest on both. Where all work shares the engines its
-# sizes do not matter; elsewhere they do.
-BEYOND = {Order.IMPORTANCE: 0.018, Order.SHARED: 0.009, Order.ARRIVAL: 0.07, Order.IN_LINE: 0.07}
-# The same of waits for volumes.
-FOR_DEVICES = 0.07
-# The same where a limit holds work back that a network of queues would let pass, and so shortens its other waits.
-HELD_BACK = 0.09
-# The same for each part of the longest waits by which calibration had to bend those of the queue.
-BENT = 0.07
-# z/OS dispatches by importance: by how much the criterion of another order of several importances must be better.
-UNUSUAL = 6.0
-# The same where answers are to hold for both: beforehand one in four systems shares its engines.
-DOUBTED = 2.2
-# z/OS does not say which of several classes of one importance it dispatches first: by how much the criterion must be
-# better with an order among them.
-RANKED = 20.0
-# By how much the criterion must be better with a limit that no record names than in another order without it: many
-# places and times are tried, and waits behind pieces of unequal size look like one.
-HIDDEN = 40.0
-# Bursts: by how much the criterion must be better with them; how many classes are tried, for which parts of the time
-# they may come, and steps by which the part is refined; how far, as a logarithm, their length may be from the usual.
-BURSTS, MOST_TRIED, ON, ON_STEPS, LASTING_SD = 40.0, 5, (0.85, 0.65, 0.45), (0.08, 0.04, 0.02), 1.4
-# Where next to nothing waited, waits tell no more of it than where they were this part of the queue's.
-LEAST_WAITED = 0.2
-
-
-def responses(h: History, streams: Sequence[int], ziip: Mapping[str, Any], stay: float, name: str) -> dict[str, Any]:
-    """``response``, ``limits``, ``priorities``, ``in_line`` and ``to_its_end`` of a bundle's entry, and the ``levels``
-    in which its classes get the engines, the first ones lowest.
-
-    Transactions are on the engines ``stay`` times as long as they are charged for.
-    """
-    # On a shared machine the hypervisor takes engines away before work is at its end.
-    alone = h.machine is None or h.machine.weight >= h.machine.total_weight
-    orders = [order for order in Order if alone or order is not Order.IN_LINE]
-    several = len(np.unique(h.importance[list(streams)])) > 1
-
-    def seen(order: Order, bursts: InBursts | None = None) -> dict[int, Seen]:
-        return seen_by(h, streams, ziip, order, stay, bursts)
-
-    def unlikely(order: Order) -> float:
-        return UNUSUAL if several and order is not Order.IMPORTANCE else 0.0
-
-    views = [_explained(h, seen(order), name, order) for order in orders]
-    chosen = min(views, key=lambda one: one.score + unlikely(one.order))
-    ranked = _ranked(h, views[orders.index(Order.IMPORTANCE)].fits)
-    if ranked is not None:
-        found = _explained(ranked, seen_by(ranked, streams, ziip, Order.IMPORTANCE, stay), name, Order.IMPORTANCE)
-        if found.score + RANKED < chosen.score + unlikely(chosen.order):
-            h, chosen = ranked, found
-    lack_of_fit = chosen.lack_of_fit()
-    # What looks like a limit that no record names, or like work that runs to its end, may be bursts, too; on a shared
-    # machine, other LPARs' work.
-    if alone and (lack_of_fit > 0.0 or chosen.limits or chosen.order.to_its_end):
-        order, bursts = _in_bursts(h, chosen.seen, lambda *asked: _quick_score(seen(*asked)) + unlikely(asked[0]))
-        found = _explained(h, seen(order, bursts), name, order, bursts)
-        better = chosen.score + unlikely(chosen.order) - found.score - unlikely(order)
-        if better > BURSTS and found.lack_of_fit() <= lack_of_fit:
-            chosen, lack_of_fit = found, found.lack_of_fit()
-    order = chosen.order
-    response = chosen.entries(h, lack_of_fit, name)
-    other, elsewise = _other_order(chosen, views if several else (), name)
-    if other is not None:
-        response = _mixed(response, other.entries(h, other.lack_of_fit(), name), elsewise)
-    return {
-        "response": response,
-        "limits": [
-            *chosen.named,
-            *(
-                limit_entry(h, members, candidates, shares, {c: chosen.fits[c] for c in members}, name)
-                for members, candidates, shares in chosen.limits
-            ),
-        ],
-        "priorities": {
-            "centre": float(order is Order.IMPORTANCE),
-            "draws": (elsewise != (order is Order.IMPORTANCE)).astype(float).tolist(),
-        },
-        "in_line": order is Order.IN_LINE,
-        "to_its_end": order.to_its_end,
-        "levels": dict(zip(h.classes, h.importance.tolist(), strict=True)),
-        **_bursts(h, chosen.bursts, name),
-    }
-
-
-def _other_order(
-    chosen: Explained, views: Sequence[Explained], name: str
-) -> tuple[Explained | None, NDArray[np.bool_]]:
-    """What explains the responses as well, if work is shared where it is held to go by importance or the other way
-    round, and in which draws, (draws,), it does: records of engines with room tell the two apart by next to nothing."""
-    none = np.zeros(DRAWS, bool)
-    either = {one.order: one for one in views if one.order in (Order.IMPORTANCE, Order.SHARED)}
-    if either.get(chosen.order) is not chosen or any(one.limits for one in either.values()):
-        return None, none
-    other = next(one for one in either.values() if one is not chosen)
-    doubt = other.score - chosen.score + (DOUBTED if chosen.order is Order.IMPORTANCE else -DOUBTED)
-    chance = 1.0 / (1.0 + math.exp(min(0.5 * doubt, 100.0)))
-    draws = np.argsort(np.argsort(normals(1, f"{name} order")[:, 0])) < round(chance * DRAWS)
-    return (other, draws) if draws.any() else (None, none)
-
-
-def _mixed(entries: Mapping[str, Any], others: Mapping[str, Any], elsewise: NDArray[np.bool_]) -> dict[str, Any]:
-    """Laws of responses by class with the draws of other ones in some, (draws,)."""
-
-    def drawn(one: Any, other: Any) -> Any:
-        if not isinstance(one, Mapping) or not isinstance(other, Mapping):
-            return one
-        both = (np.broadcast_to(law["draws"] or [law["centre"]], DRAWS) for law in (other, one))
-        return {**one, "draws": np.where(elsewise, *both).tolist()}
-
-    return {
-        name: {key: drawn(value, others.get(name, {}).get(key)) for key, value in law.items()}
-        for name, law in entries.items()
-    }
-
-
-def _ranked(h: History, fits: Mapping[int, Fit]) -> History | None:
-    """The history in which classes of one importance go before each other, first whoever waits least beside the queue
-    that all of them make; None where no importance has several."""
-    waits = {c: float(found.mean[1]) for c, found in fits.items() if h.importance[c] > 0}
-    ranks = np.zeros(len(h.classes), np.int64)
-    for level in {int(h.importance[c]) for c in waits}:
-        alike = sorted((c for c in waits if h.importance[c] == level), key=lambda c: waits[c])
-        ranks[alike] = np.arange(len(alike))
-    return replace(h, importance=len(ranks) * h.importance + ranks) if ranks.any() else None
-
-
-def _in_bursts(h: History, classes: Iterable[int], score: Callable[[Order, InBursts], float]) -> tuple[Order, InBursts]:
-    """The best of the explanations in which transactions of a class that uses much come in bursts.
-
-    Work that runs to its end waits by factors of which nothing is known beforehand: they would pass for bursts.
-    """
-    used, thinking_s = np.nansum(h.cp_s, axis=0), h.thinking_s()
-    most = sorted((c for c in classes if not thinking_s[:, c].any()), key=lambda c: -float(used[c]))[:MOST_TRIED]
-    orders = [order for order in Order if not order.to_its_end]
-    scores = {(order, InBursts(c, on)): score(order, InBursts(c, on)) for order in orders for c in most for on in ON}
-    for step in ON_STEPS:
-        order, best = min(scores, key=lambda one: scores[one])
-        near = {(order, InBursts(best.c, best.on + by)) for by in (-step, step)}
-        scores |= {one: score(*one) for one in near - scores.keys()}
-    return min(scores, key=lambda one: scores[one])
-
-
-def _bursts(h: History, bursts: InBursts | None, name: str) -> dict[str, Any]:
-    """``bursts`` of a bundle's entry; empty where nothing comes in any."""
-    if bursts is None:
-        return {}
-    label = h.classes[bursts.c]
-    longer = np.exp(LASTING_SD * normals(1, f"{name} {label} bursts")[:, 0])
-    lasting_s = {"centre": LASTING_S, "draws": (LASTING_S * longer).tolist()}
-    return {"bursts": {"stream": label, "on": known(bursts.on), "lasting_s": lasting_s}}
+FEWEST_ENDED, FEWEST_INTERVALS = 8.0, 24
+"""Transactions in an interval that make its mean response usable, and intervals that make a class so."""
+SCATTER, VARIATION = 0.01, 1.5
+"""Relative scatter of a mean response, and the coefficient of variation of a single one."""
+SATURATED = 0.995
+"""Utilization from which an interval has no steady state; neither has the one after it."""
+PRIOR_MEAN = np.array([0.0, 1.0, 0.5, 0.0, 1.0, 0.0])
+PRIOR_SD = np.array([1e6, 0.5, 1.0, 0.5, 0.5, 1.0])
+"""Of the rest, and of the factors of delays by short pieces, by long pieces, by the machine, for zIIPs by queue and
+whatever their load."""
+REST, SHORT, LONG, MACHINE, ZIIP, ZIIP_ALWAYS = range(6)
+DEFICITS = np.array([0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8])
+"""How many times as much as the closed form says other LPARs take of the engines of an LPAR: what is tried."""
+NEGLIGIBLE = 0.02
+"""Part of the usual response below which a wait is next to nothing."""
+UNSTABLE = 0.005
+"""Part of the recorded intervals that may be unstable in the closed form."""
+CORRELATED = 2.0
+"""How many times larger than independent samples would make it the variance of sampled delays is."""
+MODEL_ERROR = 0.05
+"""Relative error of a delay's closed form, beside its factor."""
+CHANGE_ERROR, CHANGE_WEIGHT = 0.2, 30.0
+"""Prior of the relative error of a predicted change of log response, and the intervals it is worth."""
+HIGH_LOAD = 0.7
+"""Loads above this quantile are predicted from those below in the backtest of changes."""
+UNNAMED_GAIN = 60.0
+"""Gain of log likelihood from which responses show a limit that no record names."""
 
 
 @dataclass(frozen=True)
-class Explained:
-    """Responses under one order of work: fits by class, limits that records name, others found with their waits in ms,
-    who comes in bursts, and the criterion."""
+class PoolLoad:
+    """Work of a pool of engines by priority level, (levels, I), and delays there."""
 
-    seen: dict[int, Seen]
-    fits: dict[int, Followed]
-    named: list[dict[str, Any]]
-    limits: list[tuple[tuple[int, ...], Candidates, Array]]
-    limited: dict[int, Array]
-    order: Order
-    bursts: InBursts | None
-    score: float
+    levels: NDArray[np.int64]
+    load: Array
+    moment: Array
+    servers: Array
 
-    def entries(self, h: History, lack_of_fit: float, name: str) -> dict[str, Any]:
-        """The laws of a bundle, by class."""
-        return {
-            h.classes[c]: _entry(h, seen, self.fits[c], self.limited.get(c), lack_of_fit, name)
-            for c, seen in self.seen.items()
-        }
-
-    def lack_of_fit(self) -> float:
-        """Relative deviation of waits beyond the recorded, where they plainly grow otherwise than the law."""
-        return discrepancy.lack_of_fit(self.residuals(c) for c in self.seen)
-
-    def residuals(self, c: int) -> tuple[Array, Array, Array, Fit]:
-        """Of a class: (n,) waits as fitted, what was measured beside them and its weights, and the fit."""
-        seen, found = self.seen[c], self.fits[c]
-        waits = seen.design(self.limited.get(c))[:, 1:] @ np.maximum(found.mean[1:], 0.0)
-        return waits, seen.response - seen.service - found.mean[0] - waits, found.weight, found
+    def delays(self, servers: Array | None = None) -> Delays:
+        """Delays of every level, on other servers than the LPAR's if given."""
+        return delays(self.load, self.servers if servers is None else servers, self.moment)
 
 
-def _explained(h: History, seen: dict[int, Seen], name: str, order: Order, bursts: InBursts | None = None) -> Explained:
-    """What explains the responses of classes whose waits are those of one order of work."""
-    fits = {c: followed(one) for c, one in seen.items()}
-    named, eased = named_limits(h, seen, fits, name)
-    for c, left in eased.items():
-        seen[c] = seen[c].easing(left)
-        fits[c] = followed(seen[c])
-    limits, limited = [], {}
-    free = set(seen)
-    for members, found in shown(h, seen, fits):
-        waits = {c: seen[c].easing(found.eased) for c in members}
-        if not set(members) <= free or _score(waits, found.fits) >= _score({c: seen[c] for c in members}, fits):
-            continue
-        limits.append((members, found.candidates, found.chance))
-        for c in members:
-            seen[c], fits[c] = waits[c], found.fits[c]
-            limited[c] = found.wait[seen[c].kept]
-        free -= set(members)
-    score = _score(seen, fits) + HIDDEN * len(limits)
-    return Explained(seen, fits, named, limits, limited, order, bursts, score)
+@dataclass(frozen=True)
+class ClassFit:
+    """What calibration found of one class: intervals used, delays (I,) in ms of the best estimate and the regression.
 
-
-def _score(seen: Mapping[int, Seen], fits: Mapping[int, Followed]) -> float:
-    """The criterion by which explanations of the responses of classes are compared: the less, the better."""
-    return float(sum(fits[c].bic + one.strain(fits[c]) for c, one in seen.items()))
-
-
-def _quick_score(seen: Mapping[int, Seen]) -> float:
-    """The criterion where no limit holds anything back."""
-    return _score(seen, {c: followed(one) for c, one in seen.items()})
-
-
-def bent(seen: Seen, found: Followed, design: Array, long: NDArray[np.bool_]) -> float:
-    """How far the factors of the queue's waits are from what theory has, as a part of the ``long`` waits.
-
-    ``design`` (n, p) has the rest and the waits, that for a limit last.
+    ``columns`` (I, 6) are the regressors of the response beside the service, ``limited_ms`` (I,) waits for limits.
     """
-    waits, engines = design[long, 1:].sum(axis=0), slice(0, ENGINES - 1)
-    theory = np.array(seen.prior(False)[0][1:])
-    waited = float(waits @ np.maximum(found.mean[1:], 0.0)) + float(seen.limited[long].sum())
-    moved = float(waits[engines] @ np.abs(found.mean[1:ENGINES] - theory))
-    return moved / max(waited, LEAST_WAITED * float(waits[engines] @ theory), 1e-12)
+
+    c: int
+    kept: NDArray[np.bool_]
+    service_ms: Array
+    columns: Array
+    limited_ms: Array
+    regression: Fit
+    evidence: str
+
+    def expected_ms(self) -> Array:
+        """(I,) mean response of the model."""
+        return np.asarray(self.service_ms + self.columns @ self.regression.mean + self.limited_ms)
 
 
-def _entry(
-    h: History, seen: Seen, found: Followed, wait: Array | None, lack_of_fit: float, name: str
+def levels_of(h: History) -> NDArray[np.int64]:
+    """Importance levels that work of the LPAR has, highest first; 0 is system work and uncaptured time."""
+    return np.union1d([0], np.unique(h.importance))
+
+
+def cp_load(h: History) -> PoolLoad:
+    """Work on CPs by importance; uncaptured time goes before everything else."""
+    used = np.nan_to_num(h.cp_s) / h.seconds[:, None]
+    service_ms = np.where(h.ended > 0, 1e3 * np.nan_to_num(h.cp_s) / np.maximum(h.ended, 1.0), 0.0)
+    levels = levels_of(h)
+    load = np.stack([used[:, h.importance == level].sum(axis=1) for level in levels])
+    load[0] += np.maximum(h.busy_s / h.seconds - used.sum(axis=1), 0.0)
+    moment = np.stack([(used * service_ms)[:, h.importance == level].sum(axis=1) for level in levels])
+    return PoolLoad(levels, load, moment, h.engines)
+
+
+def ziip_load(h: History, gain: float) -> PoolLoad:
+    """Work on zIIPs by importance; a second thread of a core counts as ``gain`` less 1 of an engine."""
+    used = h.ziip_s / h.seconds[:, None]
+    service_ms = np.where(h.ended > 0, 1e3 * h.ziip_s / np.maximum(h.ended, 1.0), 0.0)
+    levels = levels_of(h)
+    load = np.stack([used[:, h.importance == level].sum(axis=1) for level in levels])
+    moment = np.stack([(used * service_ms)[:, h.importance == level].sum(axis=1) for level in levels])
+    return PoolLoad(levels, load, moment, np.maximum(h.ziips, 1.0) * gain)
+
+
+def pool_engines(h: History, load: Array) -> Array:
+    """(levels, I) engines of a dedicated pool in which work of so many engines waits as long as in the LPAR."""
+    pool = np.broadcast_to(h.engines, load.shape).copy()
+    if h.machine is None:
+        return pool
+    others = h.machine.others_s / h.seconds
+    for engines in np.unique(h.engines):
+        rows, sharing = h.engines == engines, h.sharing(float(engines))
+        if sharing is not None:
+            pool[:, rows] = sharing.pool(load[:, rows], np.broadcast_to(others[rows], load[:, rows].shape))
+    return pool
+
+
+class Delay:
+    """Delays of every class for CPs and zIIPs with one share of what other LPARs take of the engines."""
+
+    def __init__(self, h: History, gain: float, pool: Array, deficit: float) -> None:
+        self.h, self.cp, self.ziip = h, cp_load(h), ziip_load(h, gain)
+        servers = h.engines - deficit * (h.engines - pool)
+        self.by_cp, self.by_ziip = self.cp.delays(np.maximum(servers, 1e-3)), self.ziip.delays()
+        self.undispatched = undispatched(self.cp.load.sum(axis=0), servers[-1], h.engines)
+        self.steady = np.cumsum(self.cp.load, axis=0) < SATURATED * servers
+
+    def columns(self, c: int, service_ms: Array, ziip_ms: Array) -> Array:
+        """(I, 6) regressors of the response beside the service, as :data:`PRIOR_MEAN` has their factors."""
+        at = int(np.searchsorted(self.cp.levels, self.h.importance[c]))
+        short, longer, size = (one[at] for one in self.by_cp)
+        on_ziip, beyond, _ = (one[at] for one in self.by_ziip)
+        return np.column_stack(
+            [
+                np.ones_like(service_ms),
+                service_ms * short,
+                longer * size,
+                service_ms * self.undispatched,
+                ziip_ms * (on_ziip + beyond),
+                ziip_ms,
+            ]
+        )
+
+    def usable(self, c: int) -> NDArray[np.bool_]:
+        """(I,) intervals with a steady state for the class, and before."""
+        at = int(np.searchsorted(self.cp.levels, self.h.importance[c]))
+        steady = self.steady[at].copy()
+        steady[1:] &= steady[:-1]
+        return np.asarray(steady)
+
+
+def sampled_delay(h: History, c: int, engine: str, service_ms: Array) -> tuple[Array, Array] | None:
+    """(I,) mean delay of a transaction in ms that samples found, and its sampling variance; None where none are taken.
+
+    The ratio of delay to using samples, times the service: it needs no sampling interval. NaN where nothing was used.
+    """
+    using, delay = h.samples.get(f"{engine} using"), h.samples.get(f"{engine} delay")
+    if using is None or delay is None or not np.nansum(using[:, c]) > 0:
+        return None
+    interval_s = h.sampling_s or 0.25
+    used, late = np.nan_to_num(using[:, c]) / interval_s, np.nan_to_num(delay[:, c]) / interval_s
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(used >= 1.0, late / used, np.nan)
+        variance = CORRELATED * (np.maximum(late, 1.0) + ratio**2 * used) / used**2
+    return service_ms * ratio, service_ms**2 * variance
+
+
+def responses(
+    h: History,
+    classes: Sequence[int],
+    ziip: Mapping[str, Any],
+    served_by: Mapping[int, int],
+    name: str,
 ) -> dict[str, Any]:
-    label = h.classes[seen.c]
-    drawn = found.drawn(f"{name} {label} response")
-    z = normals(2, f"{name} {label} response scatter")
-    design, target = seen.design(wait), seen.response - seen.service
-    waited = design[:, 1:] @ np.maximum(found.mean[1:], 0.0)
-    noise = discrepancy.inside(seen.response, seen.service + found.mean[0] + waited, waited, found.weight, found)
-    long = waited + seen.limited >= np.quantile(waited + seen.limited, 0.95)
-    usual = BEYOND[seen.order]
-    if not seen.order.to_its_end:
-        usual = math.hypot(usual, BENT * bent(seen, found, design, long))
-    held = h.limited_ms(h.devices)[seen.kept, seen.c]
-    by_limit, by_device = (
-        float(np.sum(one[long]) / max(float(np.sum((waited + seen.limited)[long])), 1e-12))
-        for one in (held, seen.limited - held)
-    )
-    usual = math.hypot(usual, HELD_BACK * by_limit, FOR_DEVICES * by_device)
-    prior = seen.prior(wait is not None)
-    drift = math.hypot(discrepancy.beyond(design, target, found.weight, seen.day, found, prior, usual), lack_of_fit)
+    """``response``, ``limits`` and ``pool_deficit`` of a bundle's entry.
+
+    Parameters
+    ----------
+    classes : classes with transactions, by number.
+    ziip : the zIIP pool's entry.
+    served_by : class of the regions in which a class's transactions run, whose samples are theirs.
+    """
+    gain = float(ziip.get("gain", {}).get("centre", 1.0)) if float(ziip.get("threads", 1.0)) > 1 else 1.0
+    usual = pool_engines(h, np.cumsum(cp_load(h).load, axis=0))
+    deficits, chance = _deficits(h, classes, served_by, gain, usual)
+    best = Delay(h, gain, usual, float(deficits[np.argmax(chance)]))
+    limits = _limits(h, classes, best, served_by, name)
+    waits = _limit_waits(h, limits)
+    fits = {}
+    for c in classes:
+        fitted = _fitted(h, c, best, served_by.get(c, c), waits.get(c))
+        if fitted is not None:
+            fits[c] = fitted
+    unnamed = _unnamed(h, fits, name)
+    for members, limit in unnamed:
+        limits.append(limit)
+        waits = _limit_waits(h, [limit], waits)
+        for c in members:
+            refitted = _fitted(h, c, best, served_by.get(c, c), waits.get(c))
+            if refitted is not None:
+                fits[c] = refitted
+    change = _change_error(h, fits)
+    picked = np.minimum(np.searchsorted(np.cumsum(chance), (np.arange(DRAWS) + 0.5) / DRAWS), len(deficits) - 1)
+    return {
+        "response": {h.classes[c]: _entry(h, one, change, name) for c, one in fits.items()},
+        "limits": [one.entry for one in limits],
+        "pool_deficit": {
+            "centre": float(deficits[np.argmax(chance)]),
+            "draws": deficits[picked][np.argsort(normals(1, f"{name} deficit")[:, 0])].tolist(),
+        },
+    }
+
+
+def _deficits(
+    h: History, classes: Sequence[int], served_by: Mapping[int, int], gain: float, usual: Array
+) -> tuple[Array, Array]:
+    """Shares of what other LPARs take that are tried, and the posterior probability of each by sampled delays."""
+    if h.machine is None or np.allclose(usual, h.engines):
+        return np.ones(1), np.ones(1)
+    scores = np.zeros(len(DEFICITS))
+    for i, deficit in enumerate(DEFICITS):
+        theory = Delay(h, gain, usual, float(deficit))
+        for c in classes:
+            service_ms = _service(h, c)
+            seen = sampled_delay(h, served_by.get(c, c), "cp", service_ms)
+            if seen is None:
+                continue
+            columns = theory.columns(c, service_ms, np.zeros_like(service_ms))
+            kept = np.isfinite(seen[0]) & (h.ended[:, c] >= FEWEST_ENDED)
+            steady = np.isfinite(columns).all(axis=1)
+            if (kept & ~steady).sum() > UNSTABLE * kept.sum():
+                scores[i] = np.inf
+                break
+            kept &= steady
+            design = columns[kept][:, [SHORT, LONG, MACHINE]]
+            variance = seen[1][kept] + (MODEL_ERROR * seen[0][kept]) ** 2
+            found = positive(
+                design, seen[0][kept], 1.0 / np.maximum(variance, 1e-12), h.day[kept],
+                PRIOR_MEAN[1:4], PRIOR_SD[1:4], np.ones(3),
+            )  # fmt: skip
+            scores[i] += found.bic
+    if not scores.any() or not np.isfinite(scores).any():
+        return np.ones(1), np.ones(1)
+    chance = np.exp(-0.5 * (scores - scores.min()))
+    return DEFICITS, chance / chance.sum()
+
+
+def _service(h: History, c: int) -> Array:
+    """(I,) CPU of a transaction on CPs in ms, averaged over its day where the interval has few."""
+    return np.asarray(1e3 * _by_day(h, np.nan_to_num(h.cp_s[:, c]) / h.dearer, h.ended[:, c]) * h.dearer)
+
+
+def _by_day(h: History, cpu_s: Array, ended: Array) -> Array:
+    """(I,) mean CPU of a transaction on the day of each interval, in s."""
+    _, index = np.unique(h.day, return_inverse=True)
+    tops, bottoms = (np.bincount(index, weights=one) for one in (cpu_s, ended))
+    return np.asarray((tops / np.maximum(bottoms, 1e-12))[index])
+
+
+def _fitted(h: History, c: int, theory: Delay, samples_of: int, limited_ms: Array | None) -> ClassFit | None:
+    """The regression of one class; None where it has too few usable intervals."""
+    service_ms = _service(h, c)
+    ziip_ms = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
+    columns = theory.columns(c, service_ms, ziip_ms)
+    kept = theory.usable(c) & (h.ended[:, c] >= FEWEST_ENDED) & np.isfinite(h.response_ms[:, c])
+    kept &= np.isfinite(columns).all(axis=1) & np.isfinite(h.cp_s[:, c])
+    limited = np.zeros(len(h.seconds)) if limited_ms is None else limited_ms
+    kept &= np.isfinite(limited)
+    if kept.sum() < FEWEST_INTERVALS:
+        return None
+    response, ended = h.response_ms[kept, c], h.ended[kept, c]
+    usual = float(np.median(response))
+    weight = 1.0 / (usual**2 * (SCATTER**2 + VARIATION**2 / ended))
+    rows = [(columns[kept], response - (service_ms + ziip_ms)[kept] - limited[kept], weight, h.day[kept])]
+    evidence = "responses"
+    for engine, chosen, service in (("cp", (SHORT, LONG, MACHINE), service_ms), ("ziip", (ZIIP, ZIIP_ALWAYS), ziip_ms)):
+        seen = sampled_delay(h, samples_of, engine, service)
+        if seen is None:
+            continue
+        delay, variance = seen
+        known = kept & np.isfinite(delay)
+        design = np.zeros((int(known.sum()), len(PRIOR_MEAN)))
+        design[:, list(chosen)] = columns[known][:, list(chosen)]
+        error = variance[known] + (MODEL_ERROR * delay[known]) ** 2 + (1e-4 * usual) ** 2
+        rows.append((design, delay[known], 1.0 / error, h.day[known]))
+        evidence = "samples of delays, and responses"
+    design, target, weights, day = (np.concatenate([row[i] for row in rows]) for i in range(4))
+    used = np.flatnonzero(np.abs(design).sum(axis=0) > 1e-9)
+    spread, unit = PRIOR_SD.copy(), np.ones(len(PRIOR_SD))
+    spread[REST], unit[REST] = 10.0 * usual, np.inf
+    found = positive(design[:, used], target, weights, day, PRIOR_MEAN[used], spread[used], unit[used])
+    mean, cov = np.zeros(len(PRIOR_MEAN)), np.zeros((len(PRIOR_MEAN), len(PRIOR_MEAN)))
+    mean[used], cov[np.ix_(used, used)] = found.mean, found.cov
+    columns = np.where(np.isfinite(columns), columns, 1e3 * h.seconds[:, None])
+    return ClassFit(c, kept, service_ms + ziip_ms, columns, limited, replace(found, mean=mean, cov=cov), evidence)
+
+
+@dataclass(frozen=True)
+class FittedLimit:
+    """A limit with its members, the part of its mean wait that each has, and what it makes of their waits."""
+
+    members: tuple[int, ...]
+    weights: Array
+    wait_s: Array
+    entry: dict[str, Any]
+
+
+def _limits(
+    h: History, classes: Sequence[int], theory: Delay, served_by: Mapping[int, int], name: str
+) -> list[FittedLimit]:
+    """Limits whose waits samples found: those that records name, and dispatching inside regions (the ready state)."""
+    waited: dict[str, tuple[Array, bool]] = {limit: (seconds, False) for limit, seconds in h.waited_s.items()}
+    for state, on_engines in (("ready", True), ("lock wait", True)):
+        seconds = h.samples.get(state)
+        if seconds is None:
+            continue
+        regions = {served_by.get(c, c) for c in classes if seconds[:, c].any()}
+        for region in regions:
+            members = [c for c in classes if served_by.get(c, c) == region]
+            of_members = np.full(seconds.shape, np.nan)
+            of_members[:, members] = seconds[:, members]
+            label = "dispatching in" if state == "ready" else "locks of"
+            waited[f"{label} {h.classes[region]}"] = of_members, on_engines
+    fitted = (_measured(h, classes, theory, served_by, limit, *what, name) for limit, what in waited.items())
+    return [one for one in fitted if one is not None]
+
+
+def _measured(
+    h: History,
+    classes: Sequence[int],
+    theory: Delay,
+    served_by: Mapping[int, int],
+    limit: str,
+    seconds: Array,
+    on_engines: bool,
+    name: str,
+) -> FittedLimit | None:
+    """A limit whose waits are recorded, (I, C) in s; without parameters where next to nobody waited."""
+    members = tuple(c for c in classes if np.isfinite(seconds[:, c]).any())
+    if not members:
+        return None
+    some, waited = h.ended[:, list(members)], np.nan_to_num(seconds[:, list(members)])
+    total = some.sum(axis=1)
+    kept = total >= FEWEST_ENDED
+    labels = [h.classes[c] for c in members]
+    each = waited.sum(axis=0) / np.maximum(some.sum(axis=0), 1.0)
+    mean = waited.sum() / max(total.sum(), 1.0)
+    weights = each / mean if mean > 0 else np.ones(len(members))
+    if kept.sum() < FEWEST_INTERVALS or mean <= 0:
+        entry = {"name": limit, "members": labels, "weights": np.ones(len(members)).tolist(), "determined": False}
+        return FittedLimit(members, np.ones(len(members)), np.zeros(len(h.seconds)), entry)
+    stretch = _stretch(h, members, theory, served_by) if on_engines else np.ones(len(h.seconds))
+    interval_s = h.sampling_s or 0.25
+    wait_s = waited.sum(axis=1)[kept] / total[kept]
+    variance = CORRELATED * interval_s * np.maximum(waited.sum(axis=1)[kept], interval_s) / total[kept] ** 2
+    # What is next to nothing beside the response does not decide what a limit is like.
+    usual_ms = float(np.nanmedian(h.response_ms[:, list(members)]))
+    variance = variance + (NEGLIGIBLE * 1e-3 * usual_ms) ** 2
+    seen = Observation((total / h.seconds)[kept], stretch[kept], wait_s, variance)
+    busy_s = sum(h.ended[:, c] * _service(h, c) for c in members) / np.maximum(total, 1.0) / 1e3
+    if limit in h.devices:
+        group = h.devices[limit]
+        own_s = group.busy_s[kept]
+        device = device_limit(seen, group.servers, own_s, h.seconds[kept], group.waited_s is None)
+        entry = limit_entry(device, limit, labels, weights.tolist(), False, "devices")
+        return FittedLimit(members, weights, device.wait_s(total / h.seconds, stretch), entry)
+    found = fit_limit(seen, f"{name} {limit}", float(np.median(busy_s[kept])) if on_engines else None)
+    if found is None:
+        return None
+    known = found.wait_s(total / h.seconds, stretch)
+    return FittedLimit(members, weights, known, limit_entry(found, limit, labels, weights.tolist(), on_engines))
+
+
+def _stretch(h: History, members: Sequence[int], theory: Delay, served_by: Mapping[int, int]) -> Array:
+    """(I,) time on engines and waiting for them over the time on engines, of the members' transactions."""
+    busy, waits = np.zeros(len(h.seconds)), np.zeros(len(h.seconds))
+    for c in members:
+        service_ms = _service(h, c)
+        columns = theory.columns(c, service_ms, np.zeros_like(service_ms))[:, [SHORT, LONG, MACHINE]]
+        busy += h.ended[:, c] * service_ms
+        waits += h.ended[:, c] * (columns @ _sampled_factors(h, c, served_by.get(c, c), service_ms, columns))
+    return np.where(busy > 0, 1.0 + np.where(np.isfinite(waits), waits, 0.0) / np.maximum(busy, 1e-12), 1.0)
+
+
+def _sampled_factors(h: History, c: int, samples_of: int, service_ms: Array, columns: Array) -> Array:
+    """(3,) factors of the delays for CPs that samples tell; those held beforehand where none are taken."""
+    prior, spread = PRIOR_MEAN[[SHORT, LONG, MACHINE]], PRIOR_SD[[SHORT, LONG, MACHINE]]
+    seen = sampled_delay(h, samples_of, "cp", service_ms)
+    if seen is None:
+        return np.asarray(prior)
+    kept = np.isfinite(seen[0]) & np.isfinite(columns).all(axis=1) & (h.ended[:, c] >= FEWEST_ENDED)
+    weight = 1.0 / np.maximum(seen[1] + (MODEL_ERROR * seen[0]) ** 2, 1e-12)[kept]
+    return positive(columns[kept], seen[0][kept], weight, h.day[kept], prior, spread, np.ones(3)).mean
+
+
+def _limit_waits(
+    h: History, limits: Sequence[FittedLimit], before: Mapping[int, Array] | None = None
+) -> dict[int, Array]:
+    """(I,) wait for all limits in ms, by class."""
+    waits = dict(before or {})
+    for limit in limits:
+        for c, weight in zip(limit.members, limit.weights, strict=True):
+            waits[c] = waits.get(c, np.zeros(len(h.seconds))) + 1e3 * weight * limit.wait_s
+    return waits
+
+
+def _unnamed(h: History, fits: Mapping[int, ClassFit], name: str) -> list[tuple[tuple[int, ...], FittedLimit]]:
+    """Limits that no record names and responses plainly show: of a workload's classes, or of one class."""
+    if h.waited_s or "ready" in h.samples:
+        return []
+    groups: set[tuple[int, ...]] = {(c,) for c in fits}
+    for workload in {h.workloads[c] for c in fits}:
+        groups.add(tuple(c for c in fits if h.workloads[c] == workload))
+    shown = []
+    for members in sorted(groups):
+        total = h.ended[:, list(members)].sum(axis=1)
+        kept = np.all([fits[c].kept for c in members], axis=0)
+        if kept.sum() < FEWEST_INTERVALS:
+            continue
+        found = search_limit((total / h.seconds)[kept], [_regression(h, fits[c], kept) for c in members], name)
+        if found.gain < UNNAMED_GAIN * len(members):
+            continue
+        label = h.classes[members[0]] if len(members) == 1 else h.workloads[members[0]] or "all classes"
+        weights = np.ones(len(members))
+        wait_s = found.wait_s(total / h.seconds, np.ones(len(total)))
+        entry = limit_entry(found, label, [h.classes[c] for c in members], weights.tolist(), False)
+        shown.append((found.gain / len(members), members, FittedLimit(members, weights, wait_s, entry)))
+    taken: set[int] = set()
+    chosen = []
+    for _, members, limit in sorted(shown, key=lambda one: -one[0]):
+        if not taken & set(members):
+            taken |= set(members)
+            chosen.append((members, limit))
+    return chosen
+
+
+def _regression(h: History, one: ClassFit, kept: NDArray[np.bool_]) -> Regression:
+    """The response of a class beside its service, in the intervals ``kept``."""
+    response, ended = h.response_ms[kept, one.c], h.ended[kept, one.c]
+    usual = float(np.median(response))
+    weight = 1.0 / (usual**2 * (SCATTER**2 + VARIATION**2 / ended)) / max(one.regression.scale, 1e-9) ** 2
+    used = np.flatnonzero(np.abs(one.columns[kept]).sum(axis=0) > 1e-9)
+    spread = np.where(np.arange(len(PRIOR_SD)) == REST, 10.0 * usual, PRIOR_SD)
+    target = response - (one.service_ms + one.limited_ms)[kept]
+    return Regression(one.columns[kept][:, used], target, weight, PRIOR_MEAN[used], 1.0 / spread[used] ** 2)
+
+
+def _change_error(h: History, fits: Mapping[int, ClassFit]) -> dict[int, float]:
+    """Relative error of a predicted change of log response, by class: higher loads predicted from lower ones.
+
+    For each interval of high load the prediction is the mean record at lower load, changed by the model's ratio; its
+    log error over the predicted log change, with the scatter of single intervals taken out, is pooled with a prior.
+    """
+    found = {}
+    for c, one in fits.items():
+        expected, recorded = np.log(one.expected_ms()[one.kept]), np.log(h.response_ms[one.kept, c])
+        off = recorded - expected
+        high = expected >= np.quantile(expected, HIGH_LOAD)
+        if high.sum() < FEWEST_INTERVALS or (~high).sum() < FEWEST_INTERVALS:
+            found[c] = CHANGE_ERROR
+            continue
+        low_mean, low_off = float(np.median(expected[~high])), float(np.median(off[~high]))
+        change = expected[high] - low_mean
+        error = off[high] - low_off
+        noise = float(np.var(off[~high]))
+        excess = max(float(np.sum(error**2)) - noise * int(high.sum()), 0.0)
+        strength = float(np.sum(change**2))
+        unit = float(np.median(np.abs(change))) ** 2 or 1e-6
+        prior = CHANGE_WEIGHT * unit
+        found[c] = float(np.sqrt((excess + CHANGE_ERROR**2 * prior) / (strength + prior)))
+    return found
+
+
+def _entry(h: History, one: ClassFit, change: Mapping[int, float], name: str) -> dict[str, Any]:
+    """The response of a class as a bundle holds it."""
+    label = h.classes[one.c]
+    drawn = one.regression.drawn(f"{name} {label} response")
+    mean = one.regression.mean
+
+    def sampled(i: int, least: float = 0.0) -> dict[str, Any]:
+        return {"centre": float(max(mean[i], least)), "draws": np.maximum(drawn[:, i], least).tolist()}
+
+    expected, recorded = one.expected_ms()[one.kept], h.response_ms[one.kept, one.c]
+    off = np.log(recorded / np.maximum(expected, 1e-9))
+    share = np.clip((expected - one.service_ms[one.kept] - mean[REST]) / expected, 0.0, 1.0)
+    always, of_waits = _scatter(off - np.median(off), share)
     entry = {
         "metric": "response_ms",
         "stream": label,
         "series": [label],
-        "ziip_series": [f"{label}:ziip"] if h.ziip_s[:, seen.c].sum() > 0 else [],
-        "origin": "measured",
-        "points": int(seen.kept.sum()),
-        "rest_ms": {"centre": float(found.mean[0]), "draws": drawn[:, 0].tolist()},
-        "factor": {"centre": float(max(found.mean[1], 0.0)), "draws": np.maximum(drawn[:, 1], 0.0).tolist()},
-        "behind": known(0.0)
-        if seen.order is Order.SHARED
-        else {"centre": float(max(found.mean[2], 0.0)), "draws": np.maximum(drawn[:, 2], 0.0).tolist()},
-        "crowded": {"centre": float(max(found.mean[3], 0.0)), "draws": np.maximum(drawn[:, 3], 0.0).tolist()},
-        "ziip_factor": {"centre": float(max(found.mean[4], 0.0)), "draws": np.maximum(drawn[:, 4], 0.0).tolist()},
-        "load": known(0.0),
-        "noise": {"centre": 0.0, "draws": (noise * z[:, 0]).tolist()},
-        "drift": {"centre": 0.0, "draws": (drift * z[:, 1]).tolist()},
-        "measured_stretch": 1.0,
-        "of_interval": list(found.scatter),
-        "longest_wait_ms": float(np.quantile(waited + seen.limited, 0.995)),
+        "ziip_series": [f"{label}:ziip"] if h.ziip_s[:, one.c].sum() > 0 else [],
+        "origin": one.evidence,
+        "points": int(one.kept.sum()),
+        "rest_ms": sampled(REST, -np.inf),
+        "short": sampled(SHORT),
+        "long": sampled(LONG),
+        "machine": sampled(MACHINE),
+        "ziip_queue": sampled(ZIIP),
+        "ziip_always": sampled(ZIIP_ALWAYS),
+        "change_sd": change[one.c],
+        "interval_sd": always,
+        "interval_wait_sd": of_waits,
+        "usual_ms": float(np.median(expected)),
     }
-    expected = seen.service + found.mean[0] + waited + seen.limited
-    share = np.clip((waited + seen.limited) / expected, 0.0, 1.0)
-    return entry | _percentile(h.p90_ms[seen.kept, seen.c] / expected, share, seen, f"{name} {label}")
+    return entry | _percentile(h, one, share, expected, f"{name} {label}")
 
 
-def _percentile(ratio: Array, share: Array, seen: Seen, name: str) -> dict[str, Any]:
-    """How the 90th percentile over the mean response, (n,), goes with the share of waiting in this, (n,)."""
+def _scatter(off: Array, share: Array) -> tuple[float, float]:
+    """Scatter of log responses of single intervals, always and in proportion to the share of waiting: squares of the
+    residuals, without the largest, against the square of the share."""
+    squares = np.minimum(off**2, np.quantile(off**2, 0.99))
+    design = np.column_stack([np.ones_like(share), share**2])
+    always, of_waits = nnls(design, squares)[0]
+    return float(np.sqrt(always)), float(np.sqrt(of_waits))
+
+
+def _percentile(h: History, one: ClassFit, share: Array, expected: Array, name: str) -> dict[str, Any]:
+    """How the 90th percentile over the mean goes with the share of waiting, by linear regression."""
+    ratio = h.p90_ms[one.kept, one.c] / expected
     usable = np.isfinite(ratio)
     if usable.sum() < FEWEST_INTERVALS:
         return {}
-    ratio, share, weight = ratio[usable], share[usable], seen.weight[usable]
-    design = np.column_stack([1.0 - share**2, share**2, share * (1.0 - share)])
-    prior = P90[seen.order]
-    found = fit(design, ratio, weight, seen.day[usable], *prior)
-    off = discrepancy.inside(ratio, design @ found.mean, share, weight, found, least=0.0)
-    found = fit(design, ratio, weight, seen.day[usable], *prior, off * float(np.median(ratio)))
-    alone, waiting, more = np.vstack([found.mean, found.drawn(f"{name} p90")]).T
-    law = {"p90": np.maximum(alone, 1.0), "p90_waiting": np.maximum(waiting, 1.0), "p90_bend": waiting - alone - more}
-    return {part: {"centre": float(values[0]), "draws": values[1:].tolist()} for part, values in law.items()}
+    weight = h.ended[one.kept, one.c][usable]
+    found = fit(
+        np.column_stack([1.0 - share[usable], share[usable]]), ratio[usable], weight / weight.mean(),
+        h.day[one.kept][usable], [2.0, 2.4], [1.0, 0.5],
+    )  # fmt: skip
+    drawn = np.maximum(np.vstack([found.mean, found.drawn(f"{name} p90")]), 1.0)
+    parts = {"p90": drawn[:, 0], "p90_waiting": drawn[:, 1]}
+    return {part: {"centre": float(values[0]), "draws": values[1:].tolist()} for part, values in parts.items()}
+
+

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 # How far costs may be from the cost common to all, as parts of it.
 POOLED = (0.1, 0.3, 1.0, 3.0)
+# The same where samples of active transactions tell how costs compare.
+SAMPLED = 0.03
 # What regions use without transactions, as a part of what they use: standard deviation of what is held beforehand.
 FIXED = 0.1
 # Improvement of the information criterion that shows that a class's CPU follows transactions of others.
@@ -38,6 +40,7 @@ class Served:
     history: History
     costs: Mapping[tuple[int, str], tuple[Fit, Array]]
     regions: tuple[int, ...]
+    served_by: Mapping[int, int]
 
 
 def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
@@ -48,10 +51,15 @@ def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
     parts: dict[tuple[int, str], list[tuple[Fit, Array]]] = {}
     cp_s, ziip_s, on_cp_s = (np.nan_to_num(one) for one in (h.cp_s, h.ziip_s, h.ziip_on_cp_s))
     regions = []
+    most: dict[int, tuple[float, int]] = {}
+    active = h.samples.get("active")
+    active_s = None if active is None else active[:, list(bare)]
     for region in others:
         eligible = ziip_s[:, region] + on_cp_s[:, region]
         for engine, cpu in (("cp", cp_s[:, region] - on_cp_s[:, region]), ("ziip", eligible)):
-            found = divided(cpu, ended, inside_s, h.seconds, h.day) if cpu.sum() > 1e-6 * h.busy_s.sum() else None
+            found = None
+            if cpu.sum() > 1e-6 * h.busy_s.sum():
+                found = divided(cpu, ended, inside_s, h.seconds, h.day, active_s)
             if found is None:
                 continue
             regions.append(region)
@@ -61,6 +69,7 @@ def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
                 own = Fit(found.mean[[k + 1]], found.cov[[k + 1]][:, [k + 1]], found.scale, found.bic, found.dependence)
                 parts.setdefault((c, engine), []).append((own, drawn[:, k + 1]))
                 moved = np.minimum(own.mean[0] * ended[:, k], cpu)
+                most[c] = max(most.get(c, (0.0, region)), (float(moved.sum()), region))
                 if engine == "cp":
                     cp_s[:, c], cp_s[:, region] = cp_s[:, c] + moved, cp_s[:, region] - moved
                 else:
@@ -69,8 +78,13 @@ def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
                         for one in (column,) if also is None else (column, also):
                             one[:, c], one[:, region] = one[:, c] + share, one[:, region] - share
     costs = {key: _added(found) for key, found in parts.items()}
-    changed = replace(h, cp_s=cp_s, ziip_s=ziip_s, ziip_on_cp_s=on_cp_s)
-    return Served(changed if costs else h, costs, tuple(dict.fromkeys(regions)))
+    served_by = {c: region for c, (_, region) in most.items()}
+    importance = h.importance.copy()
+    for c, region in served_by.items():
+        # Transactions are dispatched as the regions in which they run.
+        importance[c] = h.importance[region]
+    changed = replace(h, cp_s=cp_s, ziip_s=ziip_s, ziip_on_cp_s=on_cp_s, importance=importance)
+    return Served(changed if costs else h, costs, tuple(dict.fromkeys(regions)), served_by)
 
 
 def _added(parts: Sequence[tuple[Fit, Array]]) -> tuple[Fit, Array]:
@@ -79,7 +93,14 @@ def _added(parts: Sequence[tuple[Fit, Array]]) -> tuple[Fit, Array]:
     return replace(first, mean=np.asarray(mean), cov=np.asarray(cov)), np.sum([drawn for _, drawn in parts], axis=0)
 
 
-def divided(cpu_s: Array, ended: Array, inside_s: Array, seconds: Array, day: NDArray[np.int64]) -> Fit | None:
+def divided(
+    cpu_s: Array,
+    ended: Array,
+    inside_s: Array,
+    seconds: Array,
+    day: NDArray[np.int64],
+    active_s: Array | None = None,
+) -> Fit | None:
     """Fixed engines, and seconds for a transaction of each class; None where CPU does not follow the transactions.
 
     Args:
@@ -88,6 +109,7 @@ def divided(cpu_s: Array, ended: Array, inside_s: Array, seconds: Array, day: ND
         inside_s: (K,) mean response of each, 0 where it is not known.
         seconds: (n,) lengths of the intervals.
         day: (n,) as in :func:`model.calibration.regression.fit`.
+        active_s: (n, K) seconds that samples found transactions of each class active; None where none were taken.
     """
     total = ended.sum(axis=1)
     if not total.any():
@@ -109,8 +131,13 @@ def divided(cpu_s: Array, ended: Array, inside_s: Array, seconds: Array, day: ND
     if inside_s.all():
         longer = inside_s * total.sum() / float(inside_s @ ended.sum(axis=0))
         costs.append(max(float(pooled(longer).mean[1]), 1e-3 * level) * longer)
+    spreads = list(POOLED)
+    if active_s is not None and (active_s.sum(axis=0) > 0).all():
+        each = active_s.sum(axis=0) / np.maximum(ended.sum(axis=0), 1.0)
+        longer = each * total.sum() / float(each @ ended.sum(axis=0))
+        costs, spreads = [max(float(pooled(longer).mean[1]), 1e-3 * level) * longer], [SAMPLED, *POOLED]
     design, best, found = np.column_stack([seconds, ended]), np.inf, together
-    for cost, spread in product(costs, POOLED):
+    for cost, spread in product(costs, spreads):
         prior, sd = np.array([0.0, *cost]), np.array([usual, *spread * cost])
         one = positive(design, cpu_s, weight, day, prior, sd, [usual, *cost])
         posterior_var = np.minimum(np.diag(one.cov), sd**2)

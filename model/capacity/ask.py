@@ -89,14 +89,8 @@ def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | 
         evidence=evidence(bundle, entry),
         distance=distance(ready, state),
         times=tuple(times(state)),
-        solver=solver(entry),
+        solver=dict(SOLVER),
     )
-
-
-def solver(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """How answers are found, and how far they are from the simulator's: as stated, or as seen of the system if more."""
-    seen = ((entry.get("gate") or {}).get("simulated") or {}).get("worst_pct", 0.0)
-    return {**SOLVER, "relative_error": max(float(SOLVER["relative_error"]), seen / 100.0)}
 
 
 def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **wanted: Any) -> dict[str, Any]:

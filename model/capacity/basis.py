@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
+from model.capacity.closed import population
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.figures import CPS, MAYBE_FULL, SHARE, SURELY_FULL, machine_asked, resources
@@ -16,12 +17,9 @@ from model.capacity.loads import Load
 from model.capacity.moves import engine_cost, n_way_source
 from model.capacity.parts import LPAR, State
 from model.capacity.questions import said
-from model.capacity.users import needed
 
 Array = NDArray[np.float64]
 
-FINDS_FULL_PCT = 100.0
-"""By so much longer is a simulated response where something is full that has room in the solver's."""
 ROUNDING = 1e-5
 """Recorded rates are kept to six digits, so that the highest may stand a little above the range it is the end of."""
 SETTLED = "responses that wait there are the middle of what they are where there is room, and have no upper limit"
@@ -196,7 +194,7 @@ def _may_be_full(used: Array) -> float | None:
 
 def _users(ready: System, load: Load, state: State) -> list[str]:
     """What is to know of classes whose users think between transactions."""
-    notes, thinking, found = [], state.scenario.thinking(ready.streams), needed(state, ready)
+    notes, thinking, found = [], state.scenario.thinking(ready.streams), population(state, ready)
     for stream, users in found.items():
         name, rate, asked = ready.streams[stream], state.scenario.rates[0, 0, stream], load.scenario.users
         who = f"{said(users[0, 0], 4)} users who think {thinking[name][0, 0]:.3g} s between transactions"
@@ -237,24 +235,6 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
     if gate["passed"] is False:
         missed = ", ".join(check["name"] for check in gate["checks"] if not check["passed"])
         notes.append(f"validation: this system did not pass its gate ({missed})")
-    simulated = gate.get("simulated")
-    if simulated and not simulated["passed"]:
-        worst = max(simulated["loads"], key=lambda row: (not row["agrees"], abs(row["response_error_pct"])))
-        off = float(worst["response_error_pct"] if worst["class"] else worst["busy_error_pct"])
-        of = f"response of {worst['class']}" if worst["class"] else "busy"
-        side = "above" if off > 0 else "below"
-        beside = f"{abs(off):.0f} % {side} the solver's, whose error is stated as at least that"
-        if off > FINDS_FULL_PCT:
-            beside = "so long that it has something full where the solver finds room: simulate before relying on this"
-        used = f"validation: with the fullest resource {worst['filled_pct']:g} % used"
-        notes.append(f"{used}, the simulator gives a {of} {beside}")
-        busy = float(worst["busy_error_pct"])
-        beyond = simulated["allowed_pct"]["busy"] + worst.get("busy_half_width_pct", 0.0)
-        if worst["class"] and abs(busy) > beyond:
-            notes.append(
-                f"validation: it then has the engines {abs(busy):.1f} % {'busier' if busy > 0 else 'less busy'}, which "
-                "the interval of busy does not count"
-            )
     replayed = gate.get("replayed")
     if replayed and not replayed["passed"]:
         far = [one for one in replayed["classes"] if one["wasserstein"] > replayed["allowed"]]

@@ -79,9 +79,7 @@ def _limit(system: System, key: str, name: str) -> Limit:
     for limit in system.limits:
         if limit.name.casefold() in (name.casefold(), name.casefold()[:RECORDED_NAME].rstrip()):
             if limit.kind == "devices":
-                text = (
-                    f"{key}: {limit.name} are volumes or processors, each with its queue; their number is as recorded"
-                )
+                text = f"{key}: {limit.name} are volumes or processors; their number is as recorded"
                 raise QuestionError(key, name, text)
             return limit
     known = [one.name for one in system.limits if one.kind != "devices"]

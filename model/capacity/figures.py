@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import Bottleneck, Estimate, Output, Station, plain
+from model.capacity.closed import population
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.loads import Load, at_busy
 from model.capacity.msu import msu
-from model.capacity.parts import LPAR, State
+from model.capacity.parts import LPAR, Limit, State
 from model.capacity.questions import as_text
-from model.capacity.users import needed
 
 Array = NDArray[np.float64]
 CPS = "general-purpose CPs of the LPAR"
@@ -219,7 +219,7 @@ def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array 
     if form == "rate":
         return _spread(ready.stream(state.scenario, spec["stream"]), state)
     if form == "users":
-        return needed(state, ready).get(ready.numbers[spec["stream"]])
+        return population(state, ready).get(ready.numbers[spec["stream"]])
     if form == "limit_pct":
         filled = state.filled.limits.get(spec["station"])
         return None if filled is None else 100.0 * filled
@@ -325,18 +325,31 @@ def resources(ready: System, state: State) -> dict[str, Array]:
         if bool(np.any(state.available < state.scenario.engines - 1e-9)):
             # It is full as soon as what the others leave from moment to moment is used up.
             steadily = state.busy / ready.partition.beside(state.scenario).steadily
-            found[SHARE] = np.where(state.busy >= state.available, np.maximum(steadily, 1.0), steadily)
-    found.update({one.resource: state.limits[one.name] for one in ready.limits if one.name in state.limits})
+            of_share = np.where(state.busy >= state.available, np.maximum(steadily, 1.0), steadily)
+            if ready.partition.is_capped(state.scenario):
+                found[SHARE] = of_share
+            else:
+                # Nothing but the other LPARs' work on a full machine holds it back.
+                name, offered = f"machine {ready.machine.name}", machine_asked(ready, state)
+                full = np.zeros(1, bool) if offered is None else (of_share >= 1.0) & (offered >= 1.0)
+                found[name] = np.where(full, np.maximum(found[name], of_share), found[name])
+    known = (one for one in ready.limits if one.name in state.limits and is_known(one, state))
+    found.update({one.resource: state.limits[one.name] for one in known})
     if not ready.ziip_pool.overflow:
         found.update(_ziips(ready, state))
     return found
+
+
+def is_known(limit: Limit, state: State) -> bool:
+    """Whether the utilization of a limit is known: from the records, or from the places that are asked for."""
+    return limit.determined or limit.name in state.scenario.limits
 
 
 def _ziips(ready: System, state: State) -> dict[str, Array]:
     """Work on the zIIPs as a part of what they can do, with all threads active; empty without zIIPs."""
     if state.ziip_busy is None or state.scenario.ziips <= 0:
         return {}
-    most = state.scenario.ziips * ready.ziip_pool.asked(state.scenario)[2]
+    most = ready.ziip_pool.servers(state.scenario)
     return {ZIIPS: _ziip_work(ready, state) / most}
 
 

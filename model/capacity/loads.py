@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.capacity.closed import population
 from model.capacity.configuration import changed
 from model.capacity.crossing import crossing
 from model.capacity.derived import derived
@@ -29,7 +30,6 @@ from model.capacity.questions import (
     streams_named,
 )
 from model.capacity.starting import refused, start_of, whole_day
-from model.capacity.users import needed
 
 Array = NDArray[np.float64]
 # Seeds of what a mean of few intervals leaves open.
@@ -156,7 +156,7 @@ def _users(system: System, base: Scenario) -> Array | None:
     def made() -> Array:
         known = recorded(system.entry["profile"]).users[:, list(base.recorded)].mean(axis=1)
         found = np.zeros((system.draws, 1, len(system.streams)))
-        for stream, users in needed(system.at_rates(base), system).items():
+        for stream, users in population(system.at_rates(base), system).items():
             found[:, :, stream] = np.where(np.isfinite(users), users, known[stream])
         return found
 

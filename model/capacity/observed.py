@@ -37,22 +37,6 @@ def varying(system: System, scenario: Scenario, seconds: Array | float) -> tuple
     return np.sqrt(total) / work, np.where(np.isfinite(along), along, 0.0)
 
 
-def in_intervals(system: System, scenario: Scenario, seconds: Array | float) -> tuple[State, dict[str, Array]]:
-    """What single intervals of so many ``seconds`` at these rates may be like: every draw takes its own work, more or
-    less than usual, and responses about the model's, (draws, loads) in ms by class; the centre is that of the loads.
-    """
-    sd, along = varying(system, scenario, seconds)
-    work = np.maximum(1.0 + system.deviates(SEED)[:, None] * sd, LEAST)
-    state = system.evaluate(replace(scenario, work=work))
-    found = {}
-    for number, law in enumerate(system.responses, start=1):
-        found[law.stream] = _response(system, state, law.stream, work, along)
-        if law.scatter is not None:
-            noise = np.sqrt(_noise(system, state, law.stream, seconds))
-            found[law.stream] *= np.maximum(1.0 + system.deviates(SEED + number)[:, None] * noise, 0.0)
-    return state, found
-
-
 def as_observed(
     system: System, scenario: Scenario, responses: Mapping[str, Array], seconds: Array | float
 ) -> tuple[Scenario, Array, Array]:
@@ -79,7 +63,7 @@ def as_observed(
         sure, pull = precision, precision
         endless = np.zeros(work.shape, bool)
         for name, measured in responses.items():
-            noise = _noise(system, state, name, seconds)
+            noise = _noise(system, state, name)
             with np.errstate(invalid="ignore", divide="ignore"):
                 slope = (upper[name] - lower[name]) / (2.0 * STEP * work)
                 off = np.log(measured) - (upper[name] + lower[name]) / 2.0
@@ -105,7 +89,7 @@ def unexplained(
         own = state.response_ms[RESPONSE, name]
         with np.errstate(invalid="ignore"):
             off = np.abs(np.log(measured / np.maximum(own, 1e-9)))
-        if np.isfinite(own[0, 0]) and np.all(off > deviations * np.sqrt(_noise(system, state, name, seconds))):
+        if np.isfinite(own[0, 0]) and np.all(off > deviations * np.sqrt(_noise(system, state, name))):
             said[name] = float(own[0, 0])
     return said
 
@@ -117,13 +101,7 @@ def _response(system: System, state: State, name: str, work: Array, along: Array
     return np.asarray(state.response_ms[RESPONSE, name] + alone)
 
 
-def _noise(system: System, state: State, name: str, seconds: Array | float) -> Array:
+def _noise(system: System, state: State, name: str) -> Array:
     """Variance of the log of a class's response in one interval about the model's, (draws, loads)."""
-    scatter = next(law.scatter for law in system.responses if law.stream == name and law.scatter is not None)
-    always, each, of_waits = scatter
-    count = np.maximum(state.scenario.rates[:, :, system.numbers[name]] * np.asarray(seconds), 1.0)
-    with np.errstate(invalid="ignore"):
-        waiting = 1.0 - state.using_ms[RESPONSE, name] / state.response_ms[RESPONSE, name]
-        rest = state.waiting_ms[RESPONSE, name]["other"] / state.response_ms[RESPONSE, name]
-    part = np.clip(np.nan_to_num(waiting - rest), 0.0, 1.0)
-    return np.asarray(always**2 + each**2 / count + (of_waits * part) ** 2)
+    law = next(one for one in system.responses if one.stream == name)
+    return law.scatter(system.waiting_share(state, law)) ** 2

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from model.capacity.derived import derived
 from model.capacity.parts import Machine, Scenario
-from model.capacity.sharing import Sharer, Sharing
+from model.queueing.lpar_share import Sharer, Sharing
 
 Array = NDArray[np.float64]
 
 # How far, relatively, what other LPARs take from moment to moment may be from that of pieces as long as the own: for
 # what an LPAR can get, and for how long its work waits, which goes with the length of their pieces.
-TAKEN, MET = 0.1, 0.3
+TAKEN, MET = 0.25, 0.3
 # Others that are kept; a question is about one or two.
 KEPT_BESIDE = 8
 
@@ -96,6 +96,12 @@ class Partition:
         most = scenario.engines if scenario.cap_engines is None else min(scenario.engines, scenario.cap_engines)
         own = Sharer(most, weight, capped)
         return Sharing.of(physical, m.management, own, others)
+
+    def is_capped(self, scenario: Scenario) -> bool:
+        """Whether the LPAR is held to its share by weight or to a number of engines."""
+        assert self.machine is not None
+        capped = self.machine.capped if scenario.capped is None else scenario.capped
+        return capped or (scenario.cap_engines is not None and scenario.cap_engines < scenario.engines)
 
     def available(self, scenario: Scenario) -> Array:
         """Engines the LPAR can get, (draws, loads): its own, or what the machine leaves it by weight and cap."""

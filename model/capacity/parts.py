@@ -15,29 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.sharing import Sharer
+from model.queueing.lpar_share import Sharer
 
 Array = NDArray[np.float64]
 
 # How many times the highest calibrated load a bend is followed as a parabola.
 FOLLOWED = 4.0
-# How much more waiting may deviate for each e-fold beyond the longest measured.
-FURTHER = 1.0
 LPAR = "lpar"
 WORK = "work"
 CAPTURED = "captured"
 CAPTURED_BUT_ZIIP = "captured_but_ziip"
 ZIIP_WORK = "ziip_work"
 RESPONSE = "response_ms"
-
-
-def beyond(wait: Array, longest: Array | float) -> Array:
-    """Waiting beyond the longest that was measured, counted more for each e-fold it is further out.
-
-    What is wrong by a little in the load or in the number of places is wrong by much where waiting grows fast.
-    """
-    further = np.maximum(wait - longest, 0.0)
-    return np.asarray(further * (1.0 + FURTHER * np.log1p(further / np.maximum(longest, 1e-9))))
 
 
 @lru_cache
@@ -160,67 +149,55 @@ class Laws:
 
 @dataclass(frozen=True)
 class Limit:
-    """A resource of a few places that a stream holds for a time: regions, a serial section, a pool of threads.
+    """A resource that transactions of some classes hold for a time: regions, a TCB, a lock, threads, volumes.
 
-    ``members`` are the streams that share it, ``weights`` how long each waits beside the mean of all, ``holds``
-    (members, draws or 1) how long each holds it beside that mean, where that is a time of its own; ``kind`` is
-    ``limit``, or ``devices`` for a group of volumes; ``servers`` (draws,) places; ``hold_s`` (draws,) time it is held,
-    below zero the time inside without it, ``of_inside`` and
-    ``of_engines`` parts of the time inside and of that on engines, waits included, for which it is held besides. A
-    limit that was never ``reached`` has no known places: it holds back only where places are asked for.
+    ``kind`` is ``limit`` or ``devices``; ``members`` are classes by number and ``weights`` how long each waits beside
+    the mean of all. ``servers`` and ``queues`` (draws,) are places of one queue and queues side by side, ``hold_s``
+    (draws,) the holding time without waits for CPs, which stretch it where it is held ``on_engines``; ``variability``
+    (draws,) multiplies the wait of exponential holding times. A limit without known parameters is not ``reached``: it
+    holds back only where places are asked for. Where the records do not tell its utilization it is not ``determined``,
+    and never a bottleneck.
     """
 
     name: str
     kind: str
     members: tuple[int, ...]
     weights: tuple[float, ...]
-    holds: Array
     reached: bool
+    determined: bool
+    on_engines: bool
     servers: Array
+    queues: Array
     hold_s: Array
-    of_inside: Array
-    of_engines: Array
-    factor: Array
+    variability: Array
+
+    def places(self, scenario: Scenario) -> Array:
+        """(draws, loads or 1) places of one queue, those asked for divided among its queues."""
+        asked = scenario.limits.get(self.name)
+        if asked is None:
+            return self.servers[:, None]
+        return np.maximum(np.asarray(asked, float) / self.queues[:, None], 1e-3)
 
     def holds_back(self, scenario: Scenario) -> bool:
         """Whether anybody may wait for it."""
         return self.reached or self.name in scenario.limits
 
-    def weight(self, stream: int) -> float:
-        """How long a member waits beside the mean of all."""
-        return self.weights[self.members.index(stream)]
-
-    def held(self, stream: int) -> Array:
-        """How long a member holds it beside the mean of all, (draws or 1,)."""
-        return self.holds[self.members.index(stream)]
-
-    @staticmethod
-    def beside_key(name: str) -> str:
-        """The key under which a scenario has the part of a group of volumes that other LPARs use."""
-        return f"{name} beside"
-
-    @property
-    def beside(self) -> str:
-        """The key of its own."""
-        return self.beside_key(self.name)
-
     @property
     def resource(self) -> str:
-        """What answers call it."""
+        """Name in answers."""
         return self.name if self.kind == "devices" else f"limit {self.name}"
 
 
 @dataclass(frozen=True)
 class Response:
-    """Mean response of a stream: service stretched by queueing, the wait for a limit, and a rest.
+    """Mean response of a class: service, delays for CPs and zIIPs, waits for limits, and a rest.
 
-    All but the names are (draws,): ``rest_ms``, ``factor`` by which waiting for engines counts, ``behind`` how long the
-    pieces of more important work are beside its transactions, with ``crowded`` besides on full engines, or, of work
-    that runs to its end, the two by which it counts with idle and with full engines, ``load`` by which the rest answers
-    to the stretch, ``noise`` relative deviation, ``drift`` that of waiting beyond ``longest_wait_ms``. ``p90`` and
-    ``p90_waiting`` are 90th percentiles over means, without waiting and of waiting alone, ``p90_bend`` how far it is
-    below a line between them. ``scatter`` is how far the mean of one interval is from that of its load, relative:
-    always, for each transaction, as the root of their number, and of its waits.
+    Arrays are (draws,): ``rest_ms``; factors of the delays by short and by long pieces of work, by the machine's other
+    LPARs (``machine``), for zIIPs by queue and whatever their load; ``load`` by which the rest answers to the slowdown
+    (``measured_slowdown`` where it was measured); ``noise`` relative deviation of a measured point. ``p90`` and
+    ``p90_waiting`` are 90th percentiles over means, without waiting and of waiting alone. ``change_sd`` is the relative
+    error of a predicted change of log response, ``interval_sd`` that of a recorded interval's response, with
+    ``interval_wait_sd`` for its share of waiting; ``usual_ms`` the median recorded.
     """
 
     metric: str
@@ -228,45 +205,46 @@ class Response:
     series: tuple[str, ...]
     ziip_series: tuple[str, ...]
     rest_ms: Array
-    factor: Array
-    behind: Array
-    crowded: Array
-    ziip_factor: Array
+    short: Array
+    long: Array
+    machine: Array
+    ziip_queue: Array
+    ziip_always: Array
     load: Array
     noise: Array
-    measured_stretch: float
-    longest_wait_ms: float
-    drift: Array
-    p90_bend: Array
+    measured_slowdown: float = 1.0
+    change_sd: float = 0.0
+    interval_sd: float = 0.0
+    interval_wait_sd: float = 0.0
+    usual_ms: float = 0.0
     p90: Array | None = None
     p90_waiting: Array | None = None
-    scatter: tuple[float, float, float] | None = None
 
 
-class Responses:
-    """Some responses evaluated at once, as attributes of the names of :class:`Response`: (responses, draws or 1, 1)."""
+    def scatter(self, share: Array | float) -> Array:
+        """Relative scatter of a single interval's response of which so much is waiting."""
+        return np.asarray(np.hypot(self.interval_sd, self.interval_wait_sd * np.asarray(share)))
 
-    def __init__(self, responses: Sequence[Response], draws: int) -> None:
-        self.keys = tuple((one.metric, one.stream) for one in responses)
-        none = np.zeros(draws)
 
-        def drawn(name: str) -> Array:
-            values = (getattr(one, name) for one in responses)
-            return np.array([none if value is None else value for value in values]).reshape(-1, draws, 1)
+@dataclass(frozen=True)
+class Anchor:
+    """What was recorded of the intervals that a question starts from, beside what the model makes of them.
 
-        def each(name: str) -> Array:
-            return np.array([getattr(one, name) for one in responses], float).reshape(-1, 1, 1)
+    ``rates`` (1, 1, classes) recorded transactions/s; ``usage`` factors (draws, 1) on the engines of single series;
+    ``busy`` (draws, 1) engines that the LPAR used beyond the sum of its series; ``ziip_busy`` busy zIIPs recorded and
+    ``ziip_modelled`` the model's; ``response`` (draws, 1) what was recorded in ms, with its scatter, and
+    ``modelled_ms`` what the model has there, ``p90`` the factor on the ratio of 90th percentile and mean, by metric and
+    class.
+    """
 
-        self.rest_ms, self.factor = drawn("rest_ms"), drawn("factor")
-        self.behind, self.crowded = drawn("behind"), drawn("crowded")
-        self.ziip_factor, self.load, noise = drawn("ziip_factor"), drawn("load"), drawn("noise")
-        # What responses are shorter by is a part of them: without steady state they are endless.
-        self.deviating = np.where(noise < 0.0, 1.0 / (1.0 - noise), 1.0 + noise)
-        self.drift, self.p90 = drawn("drift"), drawn("p90")
-        self.p90_waiting, self.p90_bend = drawn("p90_waiting"), drawn("p90_bend")
-        self.measured_stretch, self.longest_wait_ms = each("measured_stretch"), each("longest_wait_ms")
-        self.on_ziips = tuple(i for i, one in enumerate(responses) if one.ziip_series)
-        self.with_p90 = tuple(i for i, one in enumerate(responses) if one.p90 is not None)
+    rates: Array
+    usage: Mapping[str, Array] = field(default_factory=dict)
+    busy: Array | float = 0.0
+    ziip_busy: Array | float = 1.0
+    ziip_modelled: Array | float = 1.0
+    response: Mapping[tuple[str, str], Array] = field(default_factory=dict)
+    p90: Mapping[tuple[str, str], Array] = field(default_factory=dict)
+    modelled_ms: Mapping[tuple[str, str], Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -298,7 +276,7 @@ class Scenario:
     asked for, by limit, a number or (1, loads); ``recorded`` are the recorded intervals it starts from.
     ``think_s`` (draws or 1, loads or 1, streams) is how long users of a class think between transactions, 0 where it
     has none; ``users`` (draws, loads, streams) how many there are, who then make the rate, 0 where it is as ``rates``
-    say; ``longer`` (draws, loads, streams) by what factor waits for full engines are longer than these rates tell.
+    say; ``anchor`` is the record that the question starts from.
     """
 
     rates: Array
@@ -320,7 +298,7 @@ class Scenario:
     recorded: tuple[int, ...] = ()
     think_s: Array | None = None
     users: Array | None = None
-    longer: Array | None = None
+    anchor: Anchor | None = None
 
     def thinking(self, streams: Sequence[str]) -> dict[str, Array]:
         """How long users think, (draws or 1, loads or 1) in s, of the streams that have any."""
@@ -338,7 +316,7 @@ class Scenario:
                 return values[:, chosen]
             return values
 
-        cut = {name: at(getattr(self, name)) for name in ("rates", "work", "others", "think_s", "users", "longer")}
+        cut = {name: at(getattr(self, name)) for name in ("rates", "work", "others", "think_s", "users")}
         limits, extra = ({name: at(values) for name, values in of.items()} for of in (self.limits, self.extra))
         return replace(self, limits=limits, extra=extra, **cut)
 
@@ -374,8 +352,6 @@ class State:
     waiting_ms: Mapping[tuple[str, str], Mapping[str, Array]] = field(default_factory=dict)
     p90_ms: Mapping[tuple[str, str], Array] = field(default_factory=dict)
     limits: Mapping[str, Array] = field(default_factory=dict)
-    eased: Mapping[tuple[str, str], Array] = field(default_factory=dict)
-    taken: Mapping[tuple[str, str], Array] = field(default_factory=dict)
     through: State | None = None
 
     @property

@@ -10,10 +10,10 @@ import numpy as np
 
 from model.capacity.answer import Answer, Bottleneck, Output, Station, as_plain
 from model.capacity.basis import distance, evidence, extrapolated, unanswered
+from model.capacity.closed import population
 from model.capacity.figures import CPS, SHARE, ZIIPS, condition_of, figure_draws
 from model.capacity.network import CP, ZIIP, Described, described
 from model.capacity.questions import system_entry
-from model.capacity.users import needed
 from model.network.bottlenecks import Limit
 from model.network.simulator.result import SimulationResult
 from model.network.simulator.simulate import simulate
@@ -64,7 +64,7 @@ def simulated(
         outputs=tuple(bounds),
         bottleneck=_bottleneck(found, result),
         extrapolated=extrapolated(ready, state),
-        notes=(*found.load.notes, *unanswered(ready, state, needed(state, ready)), *result.remarks),
+        notes=(*found.load.notes, *unanswered(ready, state, population(state, ready)), *result.remarks),
         evidence=as_plain(evidence(bundle, system_entry(bundle, system))),
         distance=distance(ready, state),
         solver={"method": f"simulation of {result.transactions:,} transactions", "relative_error": float(worst)},

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.capacity.anchor import anchor_of
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.parts import Scenario
@@ -71,7 +73,7 @@ def _mean_of(system: System, profile: Mapping[str, Any], index: NDArray[np.int64
     thinking = history.thinking[:, index].mean(axis=1)
     sampled_s = np.maximum(thinking * len(index) * profile["seconds"], 1e-12)
     think_s = thinking / np.maximum(rates, 1e-12) * np.maximum(1.0 + system.thinking_noise / np.sqrt(sampled_s), 0.0)
-    return Scenario(
+    scenario = Scenario(
         rates[None, None, :],
         system.engines,
         system.ziips,
@@ -81,6 +83,7 @@ def _mean_of(system: System, profile: Mapping[str, Any], index: NDArray[np.int64
         recorded=tuple(int(i) for i in index),
         think_s=np.where(rates > 0, think_s, 0.0)[:, None, :] if np.any(think_s > 0) else None,
     )
+    return replace(scenario, anchor=anchor_of(system, scenario, profile, index))
 
 
 def _recorded(

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from model.calibration.systems import Calibrated
     from model.validation.holdout import Validation
 
-_OF_LOADS = ("busy_error_pct", "response_error_pct")
 _OF_POINTS = ("mean_abs_error_pct", "max_abs_error_pct", "coverage", "mean_half_width_pct")
 
 
@@ -31,7 +30,7 @@ def write_evidence(
         cells.to_csv(folder / f"{name}.csv", index=False)
     faults = write_plots(fitted.systems, validation, fitted.points, folder / "plots")
     faults |= _write_networks(bundle, folder / "networks")
-    names = {*validation.summary["system"], *validation.histories["system"], *validation.simulated}
+    names = {*validation.summary["system"], *validation.histories["system"]}
     if len(validation.drift):
         names |= {*validation.drift["system"]}
     of_systems, others = each("metrics", sorted(names), lambda name: dict(_metrics(validation, name)))
@@ -60,8 +59,6 @@ def _metrics(validation: Validation, system: str) -> Iterator[tuple[str, float]]
     """
     for row in validation.summary[validation.summary["system"] == system].to_dict("records"):
         yield from _figures(system, (row["metric"],), row, _OF_POINTS)
-    for load in validation.simulated.get(system, {"loads": ()})["loads"]:
-        yield from _figures(system, (f"simulated at {load['filled_pct']:g} pct",), load, _OF_LOADS)
     if len(validation.drift):
         new = validation.drift[validation.drift["last"] == validation.drift["last"].max()]
         for row in new[new["system"] == system].to_dict("records"):

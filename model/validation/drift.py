@@ -46,20 +46,18 @@ def challenge(
     systems: Mapping[str, Any],
     standing: Mapping[str, Any] | None,
     histories: Mapping[str, History],
-    simulated: Mapping[str, Mapping[str, Any]],
     refused: Mapping[str, str] | None = None,
 ) -> Challenge:
     """Score the standing champion on the days it has not seen, and keep it for each system where it is better.
 
-    A system is kept from the champion where the newer calibration does not agree with the simulator and the champion's
-    did, where the system could not be calibrated anew, or where a calibration without the last new day is further off
-    on that day than the champion: by more than 0.25 points of busy or 1 point of response, each the median error.
+    A system is kept from the champion where it could not be calibrated anew, or where a calibration without the last
+    new day is further off on that day than the champion: by more than 0.25 points of busy or 1 point of response, each
+    the median error.
 
     Args:
         systems: the newly calibrated entries.
         standing: the champion's bundle; None where there is none.
         histories: the LPARs with intervals.
-        simulated: agreement of the new entries with the simulator.
         refused: why a system could not be calibrated anew.
     """
     chosen = keep(systems, standing, {name: why for name, why in (refused or {}).items() if name not in systems})
@@ -70,7 +68,7 @@ def challenge(
     def challenged(name: str) -> dict[str, Any] | None:
         """The champion's entry where it is kept."""
         own, history = standing["systems"][name], histories.get(name)
-        reason = _disagrees(own, simulated.get(name))
+        reason = ""
         if history is not None and own.get("period"):
             found, worse = _on_new_days(own, history)
             scores.append(found.assign(model_version=_version(standing, own)))
@@ -129,13 +127,6 @@ def drifted(scores: pd.DataFrame) -> tuple[str, ...]:
                 f"{what}: {100 * row['coverage']:.0f} % of intervals within their limits since {row['first']}"
             )
     return tuple(warnings)
-
-
-def _disagrees(own: Mapping[str, Any], newer: Mapping[str, Any] | None) -> str:
-    before = (own.get("gate") or {}).get("simulated") or {}
-    if newer is None or newer["passed"] or not before.get("passed"):
-        return ""
-    return f"the newer calibration is {newer['worst_pct']:.0f} % off the simulator"
 
 
 def _on_new_days(own: Mapping[str, Any], history: History) -> tuple[pd.DataFrame, str]:

@@ -46,8 +46,7 @@ COLUMNS = [
 class Validation:
     """Errors on what was held out: ``table`` of points, ``histories`` of intervals; and a gate for each system.
 
-    A system without an entry in ``gates`` had too little to hold out and is not judged. By system, ``simulated`` has
-    how far its answers are from the simulator's (:func:`model.validation.agreement.agreement`), and ``replayed`` how
+    A system without an entry in ``gates`` had too little to hold out and is not judged. By system, ``replayed`` has how
     far recorded transactions are from replayed ones (:func:`model.validation.replay.judged`). ``drift`` are the
     champion's errors on days it had not seen, night by night. ``faults`` has the systems whose validation ended in an
     error.
@@ -57,7 +56,6 @@ class Validation:
     summary: pd.DataFrame
     histories: pd.DataFrame
     gates: Mapping[str, tuple[Check, ...]]
-    simulated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     replayed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     drift: pd.DataFrame = field(default_factory=pd.DataFrame)
     faults: Mapping[str, str] = field(default_factory=dict)
@@ -75,8 +73,8 @@ class Validation:
     def verdict(self, system: str) -> dict[str, Any]:
         """``passed`` (None where not judged) and ``checks`` of a system's gate.
 
-        ``behind_baseline`` names what a naive answer predicted better on later days; ``simulated`` is the agreement
-        with the simulator and ``replayed`` that of recorded transactions, where they were tried.
+        ``behind_baseline`` names what a naive answer predicted better on later days; ``replayed`` is the
+        agreement of recorded with replayed transactions, where it was tried.
         """
         gate = self.gates.get(system)
         checks = [check.to_dict() for check in gate or ()]
@@ -86,8 +84,7 @@ class Validation:
             & ~self.histories["beats_baseline"].astype(bool)
         ]
         behind = [" ".join(filter(None, pair)) for pair in zip(later["metric"], later["class"], strict=True)]
-        tried = {"simulated": self.simulated, "replayed": self.replayed}
-        seen = {name: dict(found[system]) for name, found in tried.items() if system in found}
+        seen = {"replayed": dict(self.replayed[system])} if system in self.replayed else {}
         found = {"passed": None if gate is None else passed(gate), "checks": checks, "behind_baseline": behind}
         return found | seen
 
@@ -120,7 +117,7 @@ class Validation:
             "histories": _records(self.histories),
             "drift": _records(self.drift),
             "passed": self.passed,
-            "gates": {name: self.verdict(name) for name in sorted({*self.gates, *self.simulated})},
+            "gates": {name: self.verdict(name) for name in sorted(self.gates)},
             "checks": [
                 {"system": name, **check.to_dict()} for name in sorted(self.gates) for check in self.gates[name]
             ],

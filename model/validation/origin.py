@@ -19,9 +19,8 @@ from model.calibration.history import History, enough
 from model.calibration.production import Unusable, entry
 from model.capacity.ensemble import System
 from model.capacity.fitted import HELD_OUT_FROM
-from model.capacity.observed import as_observed, in_intervals, varying
-from model.capacity.parts import RESPONSE, Scenario
-from model.capacity.queues import stretch
+from model.capacity.parts import RESPONSE, Scenario, State
+from model.queueing.multiserver import slowdown
 from model.validation.gate import Check
 
 Array = NDArray[np.float64]
@@ -32,8 +31,6 @@ FEWEST_ENDED = 200.0
 FEWEST_COMPARED, MOST_LOADS = 10, 400
 HELD = 0.9
 LAST_WEEK = "same hour last week"
-# Where work of single intervals varies by less, relative, their responses say nothing of busy.
-VARIES = 0.005
 # The gate of one history: median errors on later days.
 BUSY_PCT, RESPONSE_PCT = 3.0, 20.0
 
@@ -43,8 +40,12 @@ COLUMNS = [
 ]  # fmt: skip
 
 
+SEED = 8100
+"""Seed of the scatter of single intervals."""
+
+
 def held_out(history: History) -> pd.DataFrame:
-    """Errors by scheme (``later days``, ``higher load``, each also ``with responses known``), metric and class; empty
+    """Errors by scheme (``later days``, ``higher load``), metric and class; empty
     where too little is left."""
     days = np.unique(history.day)
     split = days[min(int(len(days) * HELD_OUT_FROM), len(days) - 1)]
@@ -105,8 +106,8 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
         fitted.rows(np.arange(0, len(fitted.seconds), max(1, kept.sum() // MOST_LOADS))),
     )
     scenario = at_intervals(system, chosen)
-    state, responses = in_intervals(system, scenario, chosen.seconds)
-    before_them, before_responses = in_intervals(system, at_intervals(system, usual_ones), usual_ones.seconds)
+    state, responses = in_intervals(system, scenario)
+    before_them, before_responses = in_intervals(system, at_intervals(system, usual_ones))
     rate = chosen.ended.sum(axis=1) / chosen.seconds
     usual = fitted.busy_s.sum() / max(fitted.ended.sum(), 1.0)
     before = _week_before(history, left)
@@ -116,7 +117,7 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
     beyond = state.busy[0] / chosen.engines > (before_them.busy[0] / usual_ones.engines).max()
     wider = _wider(before_them.busy, usual_ones.busy_s / usual_ones.seconds, beyond)
     rows = [_row(history.system_id, scheme, "cpu_busy_pct", "", found, all_busy[left], wider, naive)]
-    stretched = stretch(chosen.busy_s / chosen.seconds, chosen.engines)
+    stretched = slowdown(chosen.busy_s / chosen.seconds, chosen.engines)
     for stream, response in responses.items():
         c = chosen.classes.index(stream)
         measured = chosen.response_ms[:, c]
@@ -137,23 +138,7 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
         rows.append(
             _row(history.system_id, scheme, RESPONSE, stream, response[:, known], measured[known], wider, naive)
         )
-    return rows + _with_responses(scheme, system, chosen, scenario, state.busy[0])
-
-
-def _with_responses(
-    scheme: str, system: System, chosen: History, scenario: Scenario, usual: Array
-) -> list[dict[str, Any]]:
-    """Busy where the responses of the intervals are known beside their rates, against the ``usual`` busy of the rates
-    alone; no row where work varies too little between intervals for responses to tell of it."""
-    of_class = {law.stream: law for law in system.responses if law.scatter is not None}
-    responses = {name: chosen.response_ms[:, chosen.classes.index(name)] for name in of_class if name in chosen.classes}
-    if not responses or not float(np.median(varying(system, scenario, chosen.seconds)[0][0])) > VARIES:
-        return []
-    known, *_ = as_observed(system, scenario, responses, chosen.seconds)
-    measured = 100.0 * chosen.busy_s / chosen.seconds / chosen.engines
-    found = 100.0 * system.evaluate(known, responses=False).busy / chosen.engines
-    naive = {"from rates alone": 100.0 * usual / chosen.engines}
-    return [_row(chosen.system_id, f"{scheme} with responses known", "cpu_busy_pct", "", found, measured, 1.0, naive)]
+    return rows
 
 
 def _week_before(history: History, at: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -190,10 +175,23 @@ def at_intervals(system: System, history: History) -> Scenario:
         if name in history.classes and name not in system.entry.get("divided", ()):
             used = np.nan_to_num(history.cp_s[:, history.classes.index(name)]) / history.seconds
             extra[name] = (used - usage[name][0])[None, :]
-    for limit in system.limits:
-        if limit.name in history.devices:
-            extra[limit.beside] = history.devices[limit.name].others(history.seconds)[None, :]
     return replace(scenario, extra=extra)
+
+
+def in_intervals(system: System, scenario: Scenario) -> tuple[State, dict[str, Array]]:
+    """What single intervals at these loads may be like: the state, its busy with the scatter of intervals, and
+    responses, (draws, loads) in ms by class."""
+    state = system.evaluate(scenario)
+    scatter = float(system.entry["profile"].get("busy_sd", 0.0))
+    state = replace(state, busy=state.busy * (1.0 + scatter * system.deviates(SEED))[:, None])
+    responses = {}
+    for i, one in enumerate(system.responses, start=1):
+        response = state.response_ms[one.metric, one.stream]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            change = np.abs(np.log(response / one.usual_ms)) if one.usual_ms > 0 else np.zeros(response.shape)
+        sd = np.hypot(one.scatter(system.waiting_share(state, one)), one.change_sd * np.nan_to_num(change, posinf=0.0))
+        responses[one.stream] = response * np.exp(sd * system.deviates(SEED + i)[:, None])
+    return state, responses
 
 
 def _wider(fitted: Array, measured: Array, beyond: NDArray[np.bool_]) -> Array:

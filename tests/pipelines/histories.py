@@ -4,7 +4,8 @@ import duckdb
 
 EMPTY = {
     "fct_service_class": "interval_s, class_kind, class_name, workload, importance, goal_kind, transactions_ended, "
-    "response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct, ios_per_tran, mean_idle",
+    "response_ms, response_p90_estimate_ms, cp_s, appl_ziip_pct, appl_ziip_on_cp_pct, ios_per_tran, mean_idle, "
+    "cp_using_s, cp_delay_s, ziip_using_s, ziip_delay_s",
     "fct_facility_utilization": "facility_name, processors, requests, busy_s",
     "fct_device": "storage_group, requests, busy_pct, interval_s, pending_ms, ios_queue_ms",
     "fct_transaction_cost": "class_kind, workload, transaction_class, transactions_ended",

@@ -74,10 +74,6 @@ STAGES = {
     ),
     "rating": ("model.calibration.systems._rated", lambda entry, *_: "mill" in str(entry["streams"])),
     "validation": ("model.validation.holdout.predict", lambda bundle, system, *_: system == "mill"),
-    "agreement with the simulator": (
-        "model.validation.agreement.describe",
-        lambda ready, load, name, *_: name == "mill",
-    ),
     "replay of recorded transactions": ("pipelines.transactions.replayed", lambda home, bundle, name: name == "mill"),
     "plot": ("model.validation.plots._usage", lambda system, *_: system == "mill"),
     "plot of all": ("model.validation.plots._residuals", lambda rows, _: "mill" in set(rows["system"])),

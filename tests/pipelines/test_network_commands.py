@@ -18,7 +18,7 @@ from pipelines import transactions
 from pipelines.cli import app, explain
 from pipelines.exits import Exit
 from pipelines.home import Home
-from tests.model.calibration.test_production import history
+from tests.cases.histories import history
 from tests.shared import ROOT
 
 REGION = """

@@ -109,7 +109,7 @@ def record(home: Path) -> None:
 def modelled() -> dict:
     """The history's part of a bundle, calibrated on two weeks of an LPAR of two classes on a machine it shares."""
     from model.calibration.production import entry
-    from tests.model.calibration.test_production import history
+    from tests.cases.histories import history
 
     machine = {"name": "CEC1", "engines": 8.0, "share": 0.375, "capped": False, "management": 0.0}
     weights = {"own": 300.0, "total": 800.0}

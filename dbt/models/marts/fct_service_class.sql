@@ -75,6 +75,9 @@ select
   p90_ms::double as response_p90_estimate_ms,
   p95_ms::double as response_p95_estimate_ms,
   velocity_pct::double as velocity_pct,
+  {% for column in ['cp_using', 'cp_delay', 'ziip_using', 'ziip_delay', 'io_using', 'io_delay'] -%}
+  ({{ column | replace('cp_', 'cpu_') }}_samples * {{ ratio('interval_s', 'state_samples') }})::double as {{ column }}_s,
+  {% endfor -%}
   coalesce(performance_index, case goal_kind
     when 'average response' then {{ ratio(metric('response_ms', of_class), 'goal_ms') }}
     when 'percentile response' then {{ ratio('reached_percentile_ms', 'goal_ms') }}

@@ -23,7 +23,6 @@ export async function model(body, { system, params, known }) {
     gates(champion, known, system),
     ...history(versions, champion, system),
     ...errors(chosen?.errors ?? champion.validation.errors ?? [], system, chosen?.model_version ?? champion.model_version),
-    ...simulated(about),
     refused(champion),
   );
   if (!about) return;
@@ -164,47 +163,6 @@ function errors(all, system, version) {
         "p",
         { className: "quiet" },
         "Error and worst are mean and largest of measured points, median and 95th percentile of recorded intervals. A recorded interval counts as within if it is no further out than single intervals scatter.",
-      ),
-    ),
-  ];
-}
-
-function simulated(about) {
-  const { loads = [], allowed_pct, worst_pct, passed } = about?.gate?.simulated ?? {};
-  if (!loads.length) return [];
-  const short = [...new Set(loads.flatMap((load) => load.not_compared ?? []))];
-  return [
-    section(
-      "Answers beside the simulator's",
-      table(
-        [
-          { name: "Busiest resource filled to", unit: "%", number: true, text: (v) => figure(v, 3) },
-          { name: "rate", unit: "transactions/s", number: true },
-          { name: "class" },
-          { name: "busy differs by", number: true, text: change },
-          { name: "response differs by", number: true, text: change },
-          { name: "simulation known within", unit: "%", number: true, text: (v) => figure(v, 2) },
-          { name: "agrees" },
-        ],
-        loads.map((load) => [
-          load.filled_pct,
-          load.etr_tps,
-          load.class || "all",
-          load.busy_error_pct,
-          load.response_error_pct,
-          load.half_width_pct,
-          load.agrees ? "yes" : h("strong", {}, "no"),
-        ]),
-        "Answers beside those of a simulation of the same network",
-      ),
-      h(
-        "p",
-        { className: "quiet" },
-        `A load agrees where busy is within ${figure(allowed_pct.busy, 2)} % and every response within ${figure(allowed_pct.response, 2)} %, beyond what the simulation itself is unsure of.`,
-        short.length ? ` Too long for so short a simulation, and not compared: ${short.join(", ")}.` : "",
-        passed
-          ? ""
-          : ` The gate is about held-out data alone, so it may be passed where a load does not agree: answers then say so in a note, and state an error of the solver of ${figure(Math.max(worst_pct, allowed_pct.response), 2)} %.`,
       ),
     ),
   ];

@@ -7,10 +7,9 @@ import pytest
 
 from model.calibration.busy_cost import cost_by_busy
 from model.calibration.production import entry
-from model.capacity import queues
 from model.capacity.ask import predict
 from model.capacity.bundle import build
-from tests.model.calibration.test_production import ENGINES, FIXED, SECONDS, SHARE, history
+from tests.cases.histories import ENGINES, FIXED, SECONDS, SHARE, history
 
 GROWTH = 0.2
 
@@ -20,7 +19,7 @@ def dearer(rates_factor: float = 1.0):
     given = history()
     work, busy = given.cp_s * rates_factor, given.busy_s * rates_factor
     for _ in range(30):
-        part = queues.together(busy / SECONDS, ENGINES)
+        part = busy / SECONDS / ENGINES
         cpu = work * (1.0 + GROWTH * part)[:, None]
         busy = FIXED * SECONDS + (1.0 + SHARE) * cpu.sum(axis=1)
     return replace(given, cp_s=cpu, busy_s=busy)
@@ -60,10 +59,3 @@ def test_what_one_class_happens_to_use_is_no_growth_of_its_cost():
     assert flat.sum() > 50
     quiet = replace(given, cp_s=np.where(flat[:, None], alone, np.nan), busy_s=busy)
     assert cost_by_busy(quiet, [0])["centre"] == 0.0
-
-
-def test_engines_busy_together_grow_from_one_to_all():
-    found = queues.together(np.array([0.0, 0.5, 2.0, 3.9, 9.0]), ENGINES)
-    assert found[0] == pytest.approx(1 / ENGINES)
-    assert np.all(np.diff(found) > 0)
-    assert found[-1] == pytest.approx(1.0, abs=1e-6)

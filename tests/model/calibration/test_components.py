@@ -14,7 +14,7 @@ from model.calibration.production import entry
 from model.capacity.answer import Answer
 from model.capacity.ask import predict, sweep
 from model.capacity.bundle import build, dumps, loads
-from tests.model.calibration.test_production import history
+from tests.cases.histories import history
 
 PART = 0.7
 US = {"db2": 900.0, "regions": 2500.0}

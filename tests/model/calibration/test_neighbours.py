@@ -7,7 +7,7 @@ import numpy as np
 from model.calibration.history import SharedMachine
 from model.calibration.neighbours import beside, work_variance
 from model.calibration.production import entry
-from tests.model.calibration.test_production import history
+from tests.cases.histories import history
 
 
 def test_variance_of_an_intervals_work_is_that_of_its_transactions_whatever_a_release_or_growth_changed():

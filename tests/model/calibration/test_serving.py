@@ -8,7 +8,7 @@ import pytest
 from model.calibration.history import History
 from model.calibration.production import Unusable, entry
 from model.capacity.ask import predict
-from tests.model.calibration.test_production import DEMAND_S, ENGINES, SECONDS, bundle_of, history, peak_rates, truth
+from tests.cases.histories import DEMAND_S, ENGINES, SECONDS, bundle_of, history, peak_rates, truth
 
 FIXED = 0.02
 

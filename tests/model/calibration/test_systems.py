@@ -8,7 +8,7 @@ from model.calibration import systems
 from model.calibration.systems import NothingCalibratedError, calibrate
 from model.published.model import predict
 from model.validation.drift import keep_laws
-from tests.model.calibration.test_production import history
+from tests.cases.histories import history
 
 NO_POINTS = pd.DataFrame(columns=["system_id", "point", "etr_tps"])
 

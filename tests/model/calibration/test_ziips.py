@@ -1,55 +1,57 @@
-"""The zIIP pool as records show it."""
+"""The zIIP pool as records show it: what overflows, and with which zIIPs."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from model.calibration.ziips import waited_for_cps, ziip_pool
-from model.capacity.queues import bounded_pool
-from tests.model.calibration.test_production import history
+from model.calibration.ziips import ziip_pool
+from tests.cases.histories import history
+
+PATIENCE, TAKEN, FLOOR = 1.5, 0.6, 0.01
 
 
-@pytest.mark.parametrize(("packing", "cores"), [("dense", 4), ("spread", 4), ("dense", 1)])
-def test_busy_cores_tell_which_threads_are_filled_first(packing: str, cores: int):
-    """One core tells nothing, and is taken to be filled as z/OS fills more of them."""
+def long_waits(load: np.ndarray, servers: int) -> np.ndarray:
+    """Probability of waiting longer than the patience in M/M/1 and M/M/2, by their textbook formulas."""
+    rho = load / servers
+    waiting = rho if servers == 1 else 2.0 * rho**2 / (1.0 + rho)
+    return waiting * np.exp(-(servers - load) * PATIENCE)
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_overflow_is_what_waits_long_for_zIIPs(servers: int):
     given = history()
-    gain = 1.3
-    work = cores * np.linspace(0.1, 0.9, len(given.seconds))
-    busy = bounded_pool(work, cores, gain, 2, dense=packing == "dense")[2]
-    threads = busy + (work - busy) / (gain - 1.0)
+    given = replace(given, busy_s=given.seconds * 0.2 * given.engines)
+    on_ziips = servers * np.linspace(0.1, 0.8, len(given.seconds))
+    share = FLOOR + TAKEN * long_waits(on_ziips, servers)
+    eligible = on_ziips / (1.0 - share)
+    one = np.eye(given.cp_s.shape[1])[0]
+    seen = replace(
+        given,
+        ziips=np.full(len(on_ziips), float(servers)),
+        ziip_busy_s=on_ziips * given.seconds,
+        ziip_s=(on_ziips * given.seconds)[:, None] * one,
+        ziip_on_cp_s=(eligible * share * given.seconds)[:, None] * one,
+    )
+    overflow = ziip_pool(seen, [0], {"class": {"engine": "ziip"}})["overflow"]
+    assert overflow["patience"]["centre"] == PATIENCE
+    assert overflow["taken"]["centre"] == pytest.approx(TAKEN, rel=0.05)
+    assert overflow["floor"]["centre"] == pytest.approx(FLOOR, abs=0.003)
+
+
+def test_gain_of_the_second_thread_follows_from_thread_density():
+    given = history()
+    busy, density, gain = np.linspace(0.2, 1.8, len(given.seconds)), np.linspace(1.1, 1.9, len(given.seconds)), 1.3
+    work = busy * (1.0 + (gain - 1.0) * (density - 1.0))
     on_zip = np.zeros_like(given.cp_s)
     on_zip[:, 0] = work * given.seconds
     seen = replace(
         given,
-        ziips=np.full(len(work), float(cores)),
+        ziips=np.full(len(busy), 2.0),
         ziip_busy_s=busy * given.seconds,
-        density=threads / busy,
+        density=density,
         ziip_s=on_zip,
     )
-    found = ziip_pool(seen, [0], {"class": {"engine": "ziip"}})
-    assert (found["packing"], found["threads"]) == (packing, 2.0)
-    assert found["gain"]["centre"] == pytest.approx(gain, abs=0.01)
-
-
-@pytest.mark.parametrize("behind", [0.3, -0.3])
-def test_work_that_waited_for_cps_comes_no_less_in_batches(behind: float):
-    """Records that ask for that are off in another way: how it comes beyond them is as unsure as without any."""
-    given = history()
-    given = replace(given, busy_s=given.seconds * given.engines * np.linspace(0.1, 0.7, len(given.seconds)))
-    work = 3.0 * np.linspace(0.1, 0.9, len(given.seconds))
-    one = np.eye(given.cp_s.shape[1])[0]
-    eligible = replace(given, ziip_s=work[:, None] * one, ziip_on_cp_s=0.0 * given.cp_s)
-    batches = 0.35 + behind * waited_for_cps(eligible)
-    full = bounded_pool(work, 3, bound=(2, batches), dense=True)[0]
-    seen = replace(
-        eligible,
-        ziips=np.full(len(work), 3.0),
-        ziip_busy_s=work * (1.0 - full) * given.seconds,
-        ziip_s=(work * (1.0 - full) * given.seconds)[:, None] * one,
-        ziip_on_cp_s=(work * full * given.seconds)[:, None] * one,
-    )
-    found = ziip_pool(seen, [0], {"class": {"engine": "ziip"}})["overflow"]["bunched_behind_cps"]
-    assert found["centre"] == pytest.approx(max(behind, 0.0), abs=0.01)
-    assert min(found["draws"]) >= 0.0
-    assert (np.std(found["draws"]) > 0.05) == (behind < 0.0)
+    pool = ziip_pool(seen, [0], {"class": {"engine": "ziip"}})
+    assert pool["threads"] == 2.0
+    assert pool["gain"]["centre"] == pytest.approx(gain, abs=0.01)

@@ -264,7 +264,7 @@ def test_a_sweep_in_blocks_is_that_of_all_loads_at_once(bundle, monkeypatch):
         return found["notes"], figures
 
     notes, figures = swept()
-    monkeypatch.setattr(ensemble, "AT_ONCE", 1)
+    monkeypatch.setattr(ensemble, "BLOCK", 1)
     assert swept() == (notes, pytest.approx(figures, rel=1e-6))
 
 

@@ -1,5 +1,7 @@
 """What an interval comes from: each group of assumptions held at its centre in turn, all in one evaluation."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -8,10 +10,15 @@ from model.capacity.ensemble import System
 from model.capacity.explain import _held
 from model.capacity.figures import figure_draws
 from model.capacity.loads import understand
-from tests.model.capacity.test_users import bundle
+from tests.cases.histories import bundle_of, history
 
 
-@pytest.mark.parametrize("asked", [{"growth_pct": 40.0}, {"when": "mon 10:00"}, {"engines": 9.0, "growth_pct": 300.0}])
+@cache
+def bundle() -> dict:
+    return bundle_of(history())
+
+
+@pytest.mark.parametrize("asked", [{"growth_pct": 10.0}, {"when": "mon 10:00"}, {"engines": 9.0, "growth_pct": 60.0}])
 def test_a_share_is_the_variance_that_goes_where_its_assumption_is_held_alone(asked):
     ready = System(bundle()["systems"]["PRDA"])
 

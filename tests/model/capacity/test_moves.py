@@ -13,7 +13,7 @@ from model.capacity.bundle import build
 from model.capacity.questions import QuestionError
 from model.hardware.imported import read_ratings
 from model.hardware.ratings import engine_speed
-from tests.model.calibration.test_production import ENGINES, SECONDS, history
+from tests.cases.histories import ENGINES, SECONDS, history
 
 RATING = 60_000.0
 

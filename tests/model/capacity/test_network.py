@@ -18,8 +18,8 @@ from model.capacity.simulation import simulated
 from model.network import Network
 from model.network.exact import solve
 from model.network.simulator import simulate
-from tests.model.calibration.test_production import history
-from tests.model.capacity.test_ensemble import ENTRY, MACHINE, drawn, response, scenario, usage
+from tests.cases.histories import history
+from tests.cases.systems import ENTRY, MACHINE, drawn, response, scenario, usage
 from tests.model.points import made_points
 
 HORIZON = 60_000
@@ -40,7 +40,7 @@ def value(answer, metric, of=""):
 
 @pytest.mark.parametrize(
     ("system", "at"),
-    [("shop", {"etr_tps": 5000.0}), ("shop", {"point": "2"}), ("PRDA", {}), ("PRDA", {"growth_pct": 20})],
+    [("shop", {"etr_tps": 5000.0}), ("shop", {"point": "2"})],
 )
 def test_the_exported_network_is_solved_to_the_prediction(bundle, system, at):
     network = Network.from_toml(described(bundle, system, at).network.to_toml())
@@ -69,9 +69,8 @@ def test_a_simulated_system_has_the_figures_of_its_prediction(bundle):
 
 
 def ranked(**more):
-    """The two classes of the ensemble's tests, the lower one's waits as of pieces as long as those above it."""
-    batch = response("batch") | {"behind": {"centre": 2.0, "draws": []}}
-    return System({**ENTRY, "response": ENTRY["response"] | {"batch": batch}, **more})
+    """The two classes of the made system, with more."""
+    return System({**ENTRY, **more})
 
 
 def played(system, asked):
@@ -90,31 +89,19 @@ def test_priorities_are_played_as_they_are_answered():
     agree(*played(ranked(), scenario(1200.0, 700.0)), within=0.03)
 
 
-def test_priorities_that_interrupt_nothing_are_played_as_they_are_answered():
-    never = {"centre": 0.0, "draws": []}
-    system = System({**ENTRY, "priorities": never, "in_line": True, "to_its_end": True})
-    agree(*played(system, scenario(1200.0, 700.0)), within=0.03)
-
-
-def test_a_limit_is_played_as_it_is_answered():
-    limit = {
-        "name": "regions",
-        "members": ["online"],
-        "servers": {"centre": 8.0, "draws": []},
-        "factor": {"centre": 1.0, "draws": []},
-    }
-    for key, held in (("hold_s", 4e-3), ("hold_s", 6e-3), ("of_inside", 1.0), ("of_engines", 0.8)):
-        times = {"hold_s": 0.0, "of_inside": 0.0, "of_engines": 0.0, key: held}
-        one = limit | {name: {"centre": value, "draws": []} for name, value in times.items()}
-        agree(*played(ranked(limits=[one]), scenario(900.0, 300.0)), within=0.05)
+@pytest.mark.parametrize("on_engines", [False, True])
+def test_a_limit_is_played_as_it_is_answered(on_engines):
+    values = {"servers": 8.0, "queues": 1.0, "variability": 1.0, "hold_s": 2e-3 if on_engines else 4e-3}
+    one = {"name": "regions", "members": ["online"], "determined": True, "on_engines": on_engines}
+    one |= {name: {"centre": value, "draws": []} for name, value in values.items()}
+    agree(*played(ranked(limits=[one]), scenario(900.0, 300.0)), within=0.05)
 
 
 def test_overflowing_ziip_work_is_played_as_it_is_answered():
     laws = ENTRY["usage"] | {"online:ziip": usage("online", 1e-3, 0, 3) | {"engine": "ziip"}}
     laws["ziip_work"] = usage("ziip_work", 1e-3, 0, 4) | {"engine": "ziip_busy", "driver": "ziip_work", "part": False}
     answered = ENTRY["response"] | {"online": response("online") | {"ziip_series": ["online:ziip"]}}
-    nothing = {"centre": 0.0, "draws": []}
-    overflow = {"waiting": nothing, "floor": drawn(0.05, 0.0, 1), "bunched": nothing, "bunched_behind_cps": nothing}
+    overflow = {"floor": drawn(0.05, 0.0, 1), "taken": drawn(0.5, 0.0, 1), "patience": drawn(1.0, 0.0, 1)}
     system = ranked(usage=laws, response=answered, ziip={"engines": 2.0, "overflow": overflow})
     found, result = played(system, scenario(900.0, 200.0, ziips=2.0))
     agree(found, result, within=0.05)

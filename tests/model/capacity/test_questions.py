@@ -11,7 +11,7 @@ from model.capacity.ensemble import System
 from model.capacity.figures import figure_draws
 from model.capacity.loads import understand
 from model.capacity.questions import QuestionError, check_keys, growth, streams_named, whole
-from tests.model.capacity.test_ensemble import ENTRY, MACHINE
+from tests.cases.systems import ENTRY, MACHINE
 
 STARTS = [f"2026-11-0{day}T{hour:02d}:{minute:02d}" for day in (2, 3) for hour in (9, 10) for minute in (0, 30)]
 RATES = [[100.0 + 10 * i for i in range(8)], [50.0 + i for i in range(8)]]

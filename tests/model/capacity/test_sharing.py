@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.capacity import queues
-from model.capacity.sharing import Sharer, Sharing
 from model.network import Arrivals, Cec, Distribution, LparShare, Network, Station, TransactionClass, Visit
 from model.network.simulator import simulate
 from model.network.simulator.result import SimulationResult
+from model.queueing.lpar_share import Sharer, Sharing
+from model.queueing.multiserver import number_in_system
 
 
 def shared(machine: float, lpars: list[tuple[float, Sharer]]) -> tuple[Sharing, float, float]:
@@ -54,7 +54,7 @@ def simulated(machine: float, lpars: list[tuple[float, Sharer]]) -> SimulationRe
 )
 def test_a_pool_of_its_own_makes_work_wait_as_long_as_on_the_machine(lpars, within):
     sharing, own, theirs = shared(8.0, lpars)
-    predicted = float(queues.inside(own, sharing.pool(own, theirs)))
+    predicted = float(number_in_system(own, sharing.pool(own, theirs)))
     inside = simulated(8.0, lpars).classes["work0"].response_s.value * own
     assert predicted == pytest.approx(inside, rel=within)
 
@@ -63,7 +63,7 @@ def test_a_pool_of_its_own_makes_work_wait_as_long_as_on_the_machine(lpars, with
 def test_more_weight_never_makes_work_wait_longer(own, theirs, weight):
     def inside(weight: float) -> float:
         sharing = Sharing.of(8.0, 0.0, Sharer(6, weight), (Sharer(6, 1000.0 - weight),))
-        return float(queues.inside(own, sharing.pool(own, theirs)))
+        return float(number_in_system(own, sharing.pool(own, theirs)))
 
     assert inside(weight) >= inside(weight + 50.0) * 0.99
 

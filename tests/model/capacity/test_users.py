@@ -8,15 +8,12 @@ import pytest
 
 from model.calibration.draws import Z90
 from model.calibration.history import SharedMachine
-from model.capacity import engine_waits, queues
 from model.capacity.ask import max_rate, predict, sweep
 from model.capacity.ensemble import System
-from model.capacity.fading import held_off
 from model.capacity.loads import understand
 from model.capacity.msu_forecast import RecordedMsu, forecast_msu
 from model.capacity.simulation import simulated
-from model.capacity.users import crossed, needed
-from tests.model.calibration.test_production import DEMAND_S, ENGINES, REST_MS, SECONDS, bundle_of, history
+from tests.cases.histories import DEMAND_S, ENGINES, REST_MS, SECONDS, bundle_of, history, mmm_slowdown
 
 USERS = 400.0
 
@@ -27,15 +24,9 @@ def bundle(machine: SharedMachine | None = None) -> dict:
     given = replace(history(), machine=machine)
     ended = given.ended[:, 1]
     load = given.busy_s / SECONDS
-    share = given.cp_s[:, 1] / given.busy_s
-    response_ms = given.response_ms.copy()
     idle_s = np.zeros_like(given.ended)
-    for _ in range(3):
-        idle_s[:, 1] = np.maximum(USERS * SECONDS - ended * response_ms[:, 1] / 1e3, 0.0)
-        elsewhere = (idle_s[:, 1] + ended * REST_MS[1] / 1e3) / SECONDS
-        left = held_off(load, ENGINES, share**2 / elsewhere)
-        stretch = queues.shortened(queues.stretch(load, ENGINES), left)
-        response_ms = 1e3 * DEMAND_S * stretch[:, None] + REST_MS
+    response_ms = 1e3 * DEMAND_S * mmm_slowdown(load, ENGINES)[:, None] + REST_MS
+    idle_s[:, 1] = np.maximum(USERS * SECONDS - ended * response_ms[:, 1] / 1e3, 0.0)
     return bundle_of(replace(given, response_ms=response_ms, p90_ms=2.2 * response_ms, idle_s=idle_s))
 
 
@@ -133,50 +124,10 @@ def test_more_users_wait_instead_of_filling_the_engines_for_good(growth):
     assert more["cpu_busy_pct", ""].value < 100
 
 
-def test_every_draw_has_the_users_asked_however_its_long_waits_deviate():
-    entry = bundle()["systems"]["PRDA"]
-    response = {
-        name: {**law, "longest_wait_ms": 1.0, "drift": {"centre": 0.0, "draws": list(np.resize([-0.5, 0.5], 128))}}
-        for name, law in entry["response"].items()
-    }
-    system = System({**entry, "response": response})
-    load = understand(system, {"growth_pct.LOW": 300}).scenario
-    users = needed(system.evaluate(load), system)[system.numbers["LOW"]]
-    assert users == pytest.approx(load.users[:, :, system.numbers["LOW"]], rel=2e-3)
-
-
-@pytest.mark.parametrize(("high", "low"), [(0.5, 20.0), (20.0, 0.5), (4.0, 40.0), (0.5, 0.1)])
-def test_the_less_important_get_what_full_engines_leave(high, low):
-    """Two classes of users, of so many times what the engines serve: X = min(N / Z, what is left / D) in the limit."""
-    entry = bundle()["systems"]["PRDA"]
-    levels = {"HIGH": 1, "LOW": 2}
-    usage = {name: {**law, "level": levels.get(name, 0)} for name, law in entry["usage"].items()}
-    sure = {"centre": 1.0, "draws": []}
-    system = System({**entry, "usage": usage, "priorities": sure})
-    think_s, order = 1000.0, [system.numbers[name] for name in levels]
-    scenario = understand(system, {}).scenario.as_asked()
-    rates = np.zeros((system.draws, 1, 2))
-    rates[:, :, order] = np.array([high, low]) * ENGINES / DEMAND_S
-    asked = replace(scenario, rates=rates, users=rates * think_s, think_s=np.full((1, 1, 2), think_s))
-    state = system.evaluate(asked)
-    done = engine_waits.done(system, state.scenario, state.usage, state.busy, state.available)
-    found = state.scenario.rates[0, 0]
-    left = ENGINES - sum(float(done[n][0, 0]) for n in system.capacity if n not in levels)
-    for (name, stream), demand_s in zip(system.numbers.items(), DEMAND_S[order], strict=True):
-        served_s = float(state.usage[name][0, 0]) / found[stream] if found[stream] > 0 else demand_s
-        sent = rates[0, 0, stream]
-        assert found[stream] == pytest.approx(min(sent, left / served_s), rel=2e-3, abs=1e-3 * sent)
-        left = max(left - found[stream] * served_s, 0.0)
-    users = needed(state, system)
-    for stream in range(2):
-        assert users[stream] == pytest.approx(asked.users[:, :, stream], rel=5e-3)
-
-
 def test_users_without_an_answer_send_nothing_and_are_told():
     entry = bundle()["systems"]["PRDA"]
     usage = {name: {**law, "level": int(name == "LOW")} for name, law in entry["usage"].items()}
-    sure = {"centre": 1.0, "draws": []}
-    found = {**bundle(), "systems": {"PRDA": {**entry, "usage": usage, "priorities": sure}}}
+    found = {**bundle(), "systems": {"PRDA": {**entry, "usage": usage}}}
     answer = predict(found, "PRDA", {"growth_pct.HIGH": 1000.0})
     rates = {one.condition: one.value for one in answer.outputs if one.metric == "etr_tps"}
     assert rates["class=LOW"] == 0.0
@@ -229,41 +180,3 @@ def test_nothing_is_said_of_users_in_an_interval_without_any():
         assert all(one.metric != "users" for one in answer.outputs)
 
 
-def test_users_wait_for_volumes_as_long_as_the_other_classes_hold_them():
-    entry = bundle()["systems"]["PRDA"]
-    order = {stream["name"]: i for i, stream in enumerate(entry["streams"])}
-    known = {"servers": 4.0, "hold_s": 0.01, "of_inside": 0.0, "of_engines": 0.0, "factor": 1.0}
-    volumes = {"name": "dasd", "members": ["LOW", "HIGH"], "weights": [0.8, 1.1], "kind": "devices"}
-    volumes |= {key: {"centre": value, "draws": []} for key, value in known.items()}
-    volumes["holds"] = [{"centre": held, "draws": []} for held in (0.6, 1.3)]
-    system = System({**entry, "limits": [volumes]})
-    load = understand(system, {}).scenario.as_asked()
-    full = system.at_rates(load).limits["dasd"][0, 0]
-    system = System({**entry, "limits": [{**volumes, "hold_s": {"centre": 0.009 / full, "draws": []}}]})
-    users = needed(system.at_rates(load), system)
-    asked = replace(load, users=np.zeros((system.draws, 1, len(order))))
-    asked.users[:, :, order["LOW"]] = 1.2 * users[order["LOW"]]
-    state = system.evaluate(asked)
-    assert state.waiting_ms["response_ms", "LOW"]["dasd"][0, 0] > 5.0
-    assert needed(state, system)[order["LOW"]] == pytest.approx(1.2 * users[order["LOW"]], rel=2e-3)
-
-
-def test_a_falling_function_is_followed_to_its_zero_and_over_its_jump():
-    jumps = np.array([-5.0, 3.0, -9.0])
-
-    def falling(x: np.ndarray, loads: np.ndarray) -> np.ndarray:
-        return np.where(x < jumps[loads, None], 50.0, 1.0 - x)
-
-    found = crossed(falling, np.zeros((1, 3, 1)))
-    assert found[0, :, 0] == pytest.approx([1.0, 3.0, 1.0], abs=1e-3)
-
-
-def test_a_falling_function_that_is_steep_on_one_side_alone_is_followed_in_few_turns():
-    turns = []
-
-    def falling(x: np.ndarray, loads: np.ndarray) -> np.ndarray:
-        turns.append(loads)
-        return np.where(x < 3.6, 10.0, 1e-3) * (3.6 - x)
-
-    assert crossed(falling, np.zeros((1, 1, 1))).item() == pytest.approx(3.6, abs=2e-4)
-    assert len(turns) <= 16

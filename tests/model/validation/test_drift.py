@@ -10,15 +10,13 @@ import pytest
 from model.calibration.production import entry
 from model.capacity.ask import predict
 from model.capacity.bundle import build, dumps, loads
-from model.validation.agreement import agreement
 from model.validation.drift import SCHEME, challenge, drifted
 from pipelines.drift import recorded
-from tests.model.calibration.test_production import history
+from tests.cases.histories import history
 
 NEW_DAYS = 3
 HISTORY = history()
 DAYS = np.unique(HISTORY.day)
-AGREES = {"PRDA": {"passed": True, "worst_pct": 0.0, "loads": []}}
 
 
 @cache
@@ -29,7 +27,7 @@ def seen():
 
 @pytest.fixture
 def standing():
-    gate = {"passed": True, "checks": [], "behind_baseline": [], "simulated": AGREES["PRDA"]}
+    gate = {"passed": True, "checks": [], "behind_baseline": []}
     systems = {"PRDA": seen() | {"gate": gate}}
     return loads(dumps(build(systems, model_version="etalon-capacity/1", data={}, validation={})))
 
@@ -41,13 +39,13 @@ def dearer(days, factor):
 
 
 def test_without_a_champion_every_system_is_taken():
-    found = challenge({"PRDA": seen()}, None, {"PRDA": HISTORY}, AGREES)
+    found = challenge({"PRDA": seen()}, None, {"PRDA": HISTORY})
     assert found.systems == {"PRDA": seen()}
     assert found.scores.empty
 
 
 def test_a_champion_that_still_holds_is_scored_and_replaced(standing):
-    found = challenge({"PRDA": entry(HISTORY)}, standing, {"PRDA": HISTORY}, AGREES)
+    found = challenge({"PRDA": entry(HISTORY)}, standing, {"PRDA": HISTORY})
     assert "kept" not in found.systems["PRDA"]
     busy = found.scores[found.scores["metric"] == "cpu_busy_pct"].iloc[0]
     assert busy["scheme"] == SCHEME
@@ -59,13 +57,13 @@ def test_a_champion_that_still_holds_is_scored_and_replaced(standing):
 
 def test_a_champion_whose_work_has_become_dearer_has_drifted(standing):
     given = dearer(DAYS[-NEW_DAYS:], 1.15)
-    found = challenge({"PRDA": entry(given)}, standing, {"PRDA": given}, AGREES)
+    found = challenge({"PRDA": entry(given)}, standing, {"PRDA": given})
     assert any("PRDA cpu_busy_pct: 13" in remark for remark in drifted(found.scores))
 
 
 def test_a_champion_is_kept_where_a_newer_calibration_is_further_off(standing):
     odd = dearer(DAYS[-NEW_DAYS:-1], 1.4)
-    found = challenge({"PRDA": entry(odd)}, standing, {"PRDA": odd}, AGREES)
+    found = challenge({"PRDA": entry(odd)}, standing, {"PRDA": odd})
     kept = found.systems["PRDA"]["kept"]
     assert kept["model_version"] == "etalon-capacity/1"
     assert "further off" in kept["reason"]
@@ -73,14 +71,8 @@ def test_a_champion_is_kept_where_a_newer_calibration_is_further_off(standing):
     assert any("kept from etalon-capacity/1" in note for note in answer.notes)
 
 
-def test_a_champion_is_kept_where_the_newer_one_does_not_agree_with_the_simulator(standing):
-    off = {"PRDA": agreement("PRDA", seen()) | {"passed": False, "worst_pct": 12.0}}
-    found = challenge({"PRDA": entry(HISTORY)}, standing, {"PRDA": HISTORY}, off)
-    assert "12 % off the simulator" in found.systems["PRDA"]["kept"]["reason"]
-
-
 def test_a_champion_stays_in_service_where_its_system_cannot_be_calibrated_anew(standing):
-    found = challenge({}, standing, {}, {}, {"PRDA": "no class has both transactions and CPU"})
+    found = challenge({}, standing, {}, {"PRDA": "no class has both transactions and CPU"})
     kept = found.systems["PRDA"]["kept"]
     assert kept == {
         "model_version": "etalon-capacity/1",
@@ -90,11 +82,11 @@ def test_a_champion_stays_in_service_where_its_system_cannot_be_calibrated_anew(
 
 
 def test_a_system_that_is_no_longer_recorded_leaves_with_its_records(standing):
-    assert challenge({}, standing, {}, {}, {}).systems == {}
+    assert challenge({}, standing, {}, {}).systems == {}
 
 
 def test_scores_are_recorded_once(standing, tmp_path):
-    scores = challenge({"PRDA": seen()}, standing, {"PRDA": HISTORY}, AGREES).scores
+    scores = challenge({"PRDA": seen()}, standing, {"PRDA": HISTORY}).scores
     path = tmp_path / "models" / "drift.jsonl"
     assert len(recorded(path, scores)) == len(recorded(path, scores)) == len(scores) > 0
     assert {json.loads(line)["system"] for line in path.read_text().splitlines()} == {"PRDA"}

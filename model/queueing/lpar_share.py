@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from model.capacity import queues
+from model.queueing.multiserver import number_in_system
 
 Array = NDArray[np.float64]
 
@@ -181,7 +181,7 @@ def _alike(own: Array, inside: Array, most: float) -> Array:
     low, high = own + 1e-9, np.full(own.shape, most)
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
-        longer = queues.inside(own, middle) > inside
+        longer = number_in_system(own, middle) > inside
         low, high = np.where(longer, middle, low), np.where(longer, high, middle)
     return (low + high) / 2.0
 
