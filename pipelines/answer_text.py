@@ -9,6 +9,7 @@ from pipelines.text import counted, figure, table
 
 FEW = 3
 MOST_COLUMNS = 8
+MOST_MODELLED = 4
 MOST_ROWS = 20
 MOST_LINES = 40
 LEADING = ("tps|throughput", "busy|cpu|itr", "avg|average|response|transit|elapsed", "total")
@@ -46,6 +47,7 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
     if _by_laws_alone(found):
         return "\n".join([*lines, *resting, *_laws(found)])
     lines.append(f"  bottleneck: {bottleneck(found)}")
+    lines += _recorded(found.get("recorded", ()), details)
     return "\n".join([*lines, *(_details(found) if details else []), *resting, *basis(found)])
 
 
@@ -176,6 +178,21 @@ def bottleneck(found: Mapping[str, Any]) -> str:
 
 def _used(station: Mapping[str, Any]) -> str:
     return f"{station['resource']}, {figure(station['utilization_pct'], 3)} % busy ({limits(station, 3)})"
+
+
+def _recorded(rows: Sequence[Mapping[str, Any]], details: bool) -> list[str]:
+    """What was recorded of the load, and the model's value of it, in one line; of all classes with ``details``."""
+    if not rows:
+        return []
+    units = {"pct": "%"}
+    shown = rows if details else rows[:MOST_MODELLED]
+    each = [
+        f"{' '.join(filter(None, (row['metric'], row['class'])))} {figure(row['modelled'])} "
+        f"{units.get(row['unit'], row['unit'])} (recorded {figure(row['recorded'])})"
+        for row in shown
+    ]
+    more = [f"{len(rows) - len(shown)} more with --details"] if len(shown) < len(rows) else []
+    return [f"  model without this record: {', '.join([*each, *more])}"]
 
 
 def _details(found: Mapping[str, Any]) -> list[str]:

@@ -55,6 +55,16 @@ class Times(Part):
     waiting_ms: dict[str, float | None]
 
 
+class RecordedFigure(Part):
+    """A figure of a recorded load, and the model's value, which does not use that record; null without steady state."""
+
+    metric: str
+    class_: str = Field(alias="class", description="empty for the LPAR")
+    recorded: float
+    modelled: float | None
+    unit: str
+
+
 class Solver(Part):
     """How the network was solved, and its error against simulation."""
 
@@ -127,6 +137,9 @@ class PredictAnswer(Answer):
     extrapolated: bool
     distance: dict[str, float] = Field(description="e-folds outside the data, by what is outside")
     times: list[Times]
+    recorded: list[RecordedFigure] = Field(
+        default=[], description="of a recorded load without a change: busy and responses as recorded and as modelled"
+    )
     solver: Solver
 
 

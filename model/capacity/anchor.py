@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 BUSY_SD_SEED, RESPONSE_SD_SEED = 3000, 3100
+BUSY_STEPS, BUSY_TOLERANCE = 8, 1e-6
+"""Corrections of busy at most until it is the recorded one, and the relative difference that ends them."""
 LEAST, MOST = 0.2, 5.0
 """Bounds of a recorded figure over the model's that is taken for the work of the interval, rather than an error."""
 
@@ -48,11 +50,16 @@ def anchor_of(
             factors[name] = np.where(modelled > 0, np.clip(seen / modelled, LEAST, MOST), 1.0)
     base = replace(base, usage=factors)
     here = replace(here, anchor=base)
-    used = system.usage(here)
     busy = _mean(recorded["busy"], index)
     if busy is not None:
         scatter = float(profile.get("busy_sd", 0.0)) * system.deviates(BUSY_SD_SEED)[:, None]
-        base = replace(base, busy=busy * (1.0 + scatter / np.sqrt(len(index))) - used.busy)
+        wanted = busy * (1.0 + scatter / np.sqrt(len(index)))
+        # Cost and zIIP overflow may depend on busy, so that a correction changes them.
+        for _ in range(BUSY_STEPS):
+            missing = wanted - system.usage(replace(here, anchor=base)).busy
+            base = replace(base, busy=base.busy + missing)
+            if (np.abs(missing) <= BUSY_TOLERANCE * wanted).all():
+                break
     state = system.at_rates(replace(here, anchor=base))
     ziip_busy = _mean(recorded["ziip_busy"], index)
     if ziip_busy and state.ziip_busy is not None:
@@ -76,6 +83,38 @@ def anchor_of(
         if p90 is not None and key in state.p90_ms:
             percentiles[key] = p90 / seen * state.response_ms[key] / np.maximum(state.p90_ms[key], 1e-12)
     return replace(base, response=responses, modelled_ms=there, p90=percentiles)
+
+
+def recorded_and_modelled(system: System, scenario: Scenario) -> list[dict[str, Any]]:
+    """What was recorded of the load of a scenario, and the model's value, which does not use that record.
+
+    Returns
+    -------
+    list
+        ``metric``, ``class`` (empty for the LPAR), ``recorded``, ``modelled`` and ``unit`` of busy, zIIP busy and
+        responses.
+    """
+    index, recorded = np.array(scenario.recorded, np.int64), system.entry["profile"]["recorded"]
+    engines = _mean(recorded["capacity"], index) or scenario.engines
+    state = system.at_rates(replace(scenario, anchor=None, engines=engines))
+    busy, ziip_busy = _mean(recorded["busy"], index), _mean(recorded["ziip_busy"], index)
+    rows = [("cpu_busy_pct", "", busy, state.busy, 100.0 / engines, "pct")]
+    if state.ziip_busy is not None and scenario.ziips > 0:
+        rows.append(("ziip_busy_pct", "", ziip_busy, state.ziip_busy, 100.0 / scenario.ziips, "pct"))
+    for one in system.responses:
+        seen = _mean(recorded["response_ms"].get(one.stream), index)
+        rows.append((one.metric, one.stream, seen, state.response_ms[one.metric, one.stream], 1.0, "ms"))
+    return [
+        {
+            "metric": metric,
+            "class": stream,
+            "recorded": factor * seen,
+            "modelled": factor * float(modelled[0, 0]) if np.isfinite(modelled[0, 0]) else None,
+            "unit": unit,
+        }
+        for metric, stream, seen, modelled, factor, unit in rows
+        if seen is not None
+    ]
 
 
 def _on_ziips(system: System, scenario: Scenario) -> Array:

@@ -95,7 +95,7 @@ class Answer:
 
     ``at`` is the question as understood; ``extrapolated`` says whether it lies outside the data,
     ``distance`` how far: in e-folds, named by what is outside. ``times`` has using and waiting in ms by class and
-    resource.
+    resource. ``recorded`` has, of a recorded load without a change, the recorded and the modelled busy and responses.
     """
 
     system: str
@@ -108,6 +108,7 @@ class Answer:
     evidence: Mapping[str, Any]
     distance: Mapping[str, float] = field(default_factory=dict)
     times: Sequence[Mapping[str, Any]] = ()
+    recorded: Sequence[Mapping[str, Any]] = ()
     solver: Mapping[str, Any] = field(default_factory=dict)
     interval_pct: int = INTERVAL_PCT
 

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from model.capacity import side_by_side, targets
 from model.capacity.adjustments import PREFIX
+from model.capacity.anchor import recorded_and_modelled
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.basis import DEFINED_OTHERWISE, defined_otherwise, distance, evidence, extrapolated, notes_on
+from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.explain import explain
 from model.capacity.figures import OF_RESPONSES, bottleneck, figure_draws, outputs_of, outputs_of_each, times
@@ -89,8 +91,18 @@ def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | 
         evidence=evidence(bundle, entry),
         distance=distance(ready, state),
         times=tuple(times(state)),
+        recorded=tuple(_recorded(ready, load)),
         solver=dict(SOLVER),
     )
+
+
+def _recorded(ready: System, load: Load) -> list[dict[str, Any]]:
+    """Recorded and modelled figures of a recorded load; none where the question changes it."""
+    base = load.scenario
+    grown = base.anchor is None or not np.array_equal(base.rates, base.anchor.rates)
+    if grown or load.asked.keys() - {"when"}:
+        return []
+    return derived(ready.entry, ("modelled", base.recorded), lambda: recorded_and_modelled(ready, base))
 
 
 def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **wanted: Any) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def test_answer_has_the_promised_form(bundle):
         "evidence",
         "distance",
         "times",
+        "recorded",
         "solver",
     }
     assert all(set(o) == {"metric", "condition", "value", "lo", "hi", "unit"} for o in answer["outputs"])
