@@ -7,6 +7,7 @@ import pytest
 
 from model.calibration.history import History
 from model.calibration.production import Unusable, entry
+from model.calibration.serving import served
 from model.capacity.ask import predict
 from tests.cases.histories import DEMAND_S, ENGINES, SECONDS, bundle_of, history, peak_rates, truth
 
@@ -54,3 +55,20 @@ def test_work_that_does_not_follow_the_transactions_is_not_divided_among_them():
     steady = np.column_stack([given.cp_s[:, :2], np.full(len(given.seconds), 0.5 * SECONDS)])
     with pytest.raises(Unusable, match="follow them"):
         entry(replace(given, cp_s=steady))
+
+
+def test_samples_of_active_transactions_tell_costs_of_classes_whose_rates_move_together():
+    random = np.random.default_rng(7)
+    given = in_regions()
+    ended = given.ended.copy()
+    ended[:, 1] = random.poisson(0.45 * ended[:, 0])
+    cpu_s = ended[:, :2] * DEMAND_S
+    active = np.zeros_like(ended)
+    active[:, :2] = random.poisson(1.1 * cpu_s / 0.25) * 0.25
+    cp_s = given.cp_s.copy()
+    cp_s[:, 2] = cpu_s.sum(axis=1) * random.normal(1.0, 0.01, len(cpu_s)) + FIXED * SECONDS
+    together = replace(given, ended=ended, cp_s=cp_s, samples={"active": active})
+    found = served(together, [0, 1], [2])
+    assert found.served_by == {0: 2, 1: 2}
+    for c, expected in enumerate(DEMAND_S):
+        assert found.costs[c, "cp"][0].mean[0] == pytest.approx(expected, rel=0.03)
