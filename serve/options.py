@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from model.capacity.adjustments import OFF, ON, from_plain, parts_of, quantity_of
+from model.capacity.configuration import MOST_PLACES
 from model.capacity.questions import has_conditions
 from model.hardware.ratings import identity, rated
 from serve.schemas import Option
@@ -51,8 +52,8 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
             continue
         one = Option(key=f"limit.{limit['name']}", label=f"Places of {limit['name']}", today=None)
         if "servers" in limit:
-            one.today = places = float(limit["servers"]["centre"])
-            one.least, one.most = 1, 4 * places
+            one.today = places = float(limit["servers"]["centre"] * limit.get("queues", {}).get("centre", 1.0))
+            one.least, one.most = places / MOST_PLACES, places * MOST_PLACES
         options.append(one)
     for name, law in entry["response"].items():
         if "of_interval" in law:

@@ -26,6 +26,8 @@ from model.capacity.questions import (
 Array = NDArray[np.float64]
 # Letters of a resource's name that SMF 72.3 has (R723DNDE).
 RECORDED_NAME = 16
+# How many times as many places as inferred, or as few, can be asked for.
+MOST_PLACES = 2.0
 
 
 def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
@@ -56,7 +58,9 @@ def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
         if kind == "limit":
             limit = _limit(system, key, name)
             limits[limit.name] = positive(key, value)
-            if not limit.reached:
+            if limit.reached:
+                notes.append(_inferred(limit, key, limits[limit.name]))
+            else:
                 holders = ", ".join(system.streams[member] for member in limit.members)
                 taken = (
                     f"taken to be held all the time inside, by all that the records name it for: {holders}"
@@ -84,6 +88,27 @@ def _limit(system: System, key: str, name: str) -> Limit:
             return limit
     known = [one.name for one in system.limits if one.kind != "devices"]
     raise QuestionError(key, name, f"{key}: no such limit shows in the records", known)
+
+
+def _inferred(limit: Limit, key: str, asked: float) -> str:
+    """What to say of the places that are inferred of a limit.
+
+    Raises:
+        QuestionError: places that are more than twice, or less than half, of these.
+    """
+    places, (lo, hi) = float(limit.inferred[0]), np.quantile(limit.inferred[1:], [0.05, 0.95])
+    servers, queues = (float(one[0]) for one in (limit.servers, limit.queues))
+    inside = f"{servers:g} in each of {queues:g} queues, " if queues > 1 else ""
+    shown = f"{key}: recorded waits are those of {places:g} places ({inside}90 %: {lo:g} to {hi:g})"
+    ratio = asked / places
+    if not 1.0 / MOST_PLACES <= ratio <= MOST_PLACES:
+        least, most = places / MOST_PLACES, places * MOST_PLACES
+        text = (
+            f"{shown}; {asked:g} would be {ratio:.3g} times as many. From {least:g} to {most:g} can be asked. Where "
+            f"you know how many there are, ask for as many times {places:g} as you plan to have of them"
+        )
+        raise QuestionError(key, asked, text)
+    return f"{shown}; {asked:g} are taken as {ratio:.3g} times as many"
 
 
 def _threads(system: System, value: Any, notes: list[str]) -> float:

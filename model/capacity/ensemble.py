@@ -441,7 +441,7 @@ class System:
                     stretch = 1.0 + np.nan_to_num(delay / np.maximum(busy, 1e-12), nan=0.0, posinf=0.0)
                 hold = hold * stretch
             places = limit.places(scenario)
-            if limit.name not in scenario.limits and not limit.determined:
+            if limit.reached and not limit.determined:
                 # What the records do not tell may make work wait, and is never taken to be full.
                 most = UNDETERMINED * places * limit.queues[:, None] / np.maximum(rate, 1e-12)
                 hold = np.minimum(hold, most)

@@ -341,8 +341,8 @@ def resources(ready: System, state: State) -> dict[str, Array]:
 
 
 def is_known(limit: Limit, state: State) -> bool:
-    """Whether the utilization of a limit is known: from the records, or from the places that are asked for."""
-    return limit.determined or limit.name in state.scenario.limits
+    """Whether the utilization of a limit is known: from the records, or, where nobody waited, from the places asked."""
+    return limit.determined or (not limit.reached and limit.name in state.scenario.limits)
 
 
 def _ziips(ready: System, state: State) -> dict[str, Array]:

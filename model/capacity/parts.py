@@ -172,11 +172,19 @@ class Limit:
     variability: Array
 
     def places(self, scenario: Scenario) -> Array:
-        """(draws, loads or 1) places of one queue, those asked for divided among its queues."""
+        """(draws, loads or 1) places of one queue; those asked for are as many times the own ones in every draw.
+
+        A draw of fewer places has a shorter holding time with them.
+        """
         asked = scenario.limits.get(self.name)
         if asked is None:
             return self.servers[:, None]
-        return np.maximum(np.asarray(asked, float) / self.queues[:, None], 1e-3)
+        return np.maximum(self.servers[:, None] * (np.asarray(asked, float) / self.inferred[0]), 1e-3)
+
+    @property
+    def inferred(self) -> Array:
+        """(draws,) places of all its queues that the records let be inferred; 1 where it is not ``reached``."""
+        return self.servers * self.queues
 
     def holds_back(self, scenario: Scenario) -> bool:
         """Whether anybody may wait for it."""
@@ -219,7 +227,6 @@ class Response:
     usual_ms: float = 0.0
     p90: Array | None = None
     p90_waiting: Array | None = None
-
 
     def scatter(self, share: Array | float) -> Array:
         """Relative scatter of a single interval's response of which so much is waiting."""

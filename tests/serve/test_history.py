@@ -265,7 +265,7 @@ def test_options_offer_what_the_records_show():
         "on_machine": {"engines": 14.0, "capped": True, "cap_engines": 4.5},
         "weights": {"own": 600.0, "total": 1000.0},
         "limits": [
-            {"name": "HIGH", "servers": {"centre": 20.0}},
+            {"name": "HIGH", "servers": {"centre": 5.0}, "queues": {"centre": 4.0}},
             {"name": "FAST", "servers": {"centre": 8.0}, "kind": "devices"},
             {"name": "NEVER"},
         ],

@@ -12,7 +12,7 @@ from model.capacity.answer import Estimate
 from model.capacity.ensemble import System
 from model.capacity.figures import held_to_no_target
 from model.capacity.parts import Law
-from tests.cases.systems import ENGINES, ENTRY, MACHINE, drawn, response, scenario, usage
+from tests.cases.systems import DRAWS, ENGINES, ENTRY, MACHINE, drawn, response, scenario, usage
 
 
 def estimates(state) -> dict:
@@ -127,6 +127,35 @@ def test_a_limit_whose_utilization_is_not_known_is_never_full():
     assert state.limits["regions"][0, 0] < 1.0
     assert np.isfinite(state.response_ms["response_ms", "online"][0, 0])
     assert state.through is None
+
+
+def unsure_of_places() -> dict:
+    """A limit of which four places are the best estimate, and two or eight as likely: of one utilization all."""
+    places = np.where(np.arange(DRAWS) % 2, 2.0, 8.0)
+    sampled = {"servers": {"centre": 4.0, "draws": places.tolist()}}
+    return limit("regions") | sampled | {"hold_s": {"centre": 3.2e-3, "draws": (8e-4 * places).tolist()}}
+
+
+def test_places_that_are_asked_for_multiply_those_of_every_draw_alike():
+    system, asked = System({**ENTRY, "limits": [unsure_of_places()]}), scenario(1000.0, 100.0)
+    plain, same, fewer = (system.evaluate(one) for one in (asked, asked_for(asked, 4.0), asked_for(asked, 3.2)))
+    assert plain.limits["regions"] == pytest.approx(0.8)
+    assert same.limits["regions"] == pytest.approx(0.8)
+    assert fewer.limits["regions"] == pytest.approx(1.0)
+    key = ("response_ms", "online")
+    assert same.response_ms[key] == pytest.approx(plain.response_ms[key])
+
+
+def asked_for(asked, places: float):
+    return replace(asked, limits={"regions": places})
+
+
+def test_places_that_are_asked_for_tell_no_utilization_that_the_records_do_not():
+    unknown = unsure_of_places() | {"determined": False}
+    system = System({**ENTRY, "limits": [unknown]})
+    state = system.evaluate(asked_for(scenario(1000.0, 100.0), 2.5))
+    assert (state.limits["regions"] < 1.0).all()
+    assert "limit regions" not in {one.resource for one in figures.bottleneck(system, state).stations}
 
 
 def test_waits_for_engines_stretch_a_limit_that_is_held_there():

@@ -11,7 +11,7 @@ from model.capacity.ensemble import System
 from model.capacity.figures import figure_draws
 from model.capacity.loads import understand
 from model.capacity.questions import QuestionError, check_keys, growth, streams_named, whole
-from tests.cases.systems import ENTRY, MACHINE
+from tests.cases.systems import DRAWS, ENTRY, MACHINE
 
 STARTS = [f"2026-11-0{day}T{hour:02d}:{minute:02d}" for day in (2, 3) for hour in (9, 10) for minute in (0, 30)]
 RATES = [[100.0 + 10 * i for i in range(8)], [50.0 + i for i in range(8)]]
@@ -174,6 +174,43 @@ def test_a_question_that_cannot_be_understood_names_the_key(at, field, message):
     with pytest.raises(QuestionError, match=message) as raised:
         understand(System(HISTORY), at)
     assert raised.value.field == field
+
+
+def inferred(servers: float, queues: float, spread: tuple[float, float]) -> System:
+    """A system of which responses show a limit, with places from one draw to the next between two numbers."""
+    places = {"centre": servers, "draws": np.resize(spread, DRAWS).tolist()}
+    known = {"queues": queues, "variability": 1.0, "hold_s": 1e-3}
+    sampled = {key: {"centre": value, "draws": [value] * DRAWS} for key, value in known.items()}
+    one = {"name": "regions", "members": ["online"], "determined": True, "servers": places, **sampled}
+    return System({**HISTORY, "limits": [one]})
+
+
+def test_an_answer_on_other_places_says_how_many_are_inferred():
+    [note] = understand(inferred(8.0, 1.0, (4.0, 16.0)), {"limit.regions": 10}).notes
+    assert (
+        note
+        == "limit.regions: recorded waits are those of 8 places (90 %: 4 to 16); 10 are taken as 1.25 times as many"
+    )
+    [note] = understand(inferred(1.0, 4.0, (1.0, 1.0)), {"limit.regions": 3}).notes
+    assert "4 places (1 in each of 4 queues, 90 %: 4 to 4); 3 are taken as 0.75 times" in note
+
+
+@pytest.mark.parametrize(("places", "answered"), [(3.9, False), (4, True), (16, True), (50, False)])
+def test_places_that_would_multiply_those_inferred_are_refused(places, answered):
+    system = inferred(8.0, 1.0, (4.0, 16.0))
+    if answered:
+        assert understand(system, {"limit.regions": places}).scenario.limits == {"regions": places}
+        return
+    with pytest.raises(QuestionError, match=r"8 places.*4 to 16\).*From 4 to 16 can be asked") as raised:
+        understand(system, {"limit.regions": places})
+    assert raised.value.field == "limit.regions"
+
+
+def test_any_places_of_a_limit_that_nobody_waited_for_can_be_asked():
+    named = {"name": "regions", "members": ["online"], "determined": False}
+    load = understand(System({**HISTORY, "limits": [named]}), {"limit.regions": 500})
+    assert load.scenario.limits == {"regions": 500}
+    assert any("nobody waited for regions" in note for note in load.notes)
 
 
 def test_a_name_that_stands_for_several_classes_is_refused_with_what_it_could_mean():
