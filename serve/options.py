@@ -42,7 +42,9 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
         today = "on" if machine["capped"] else "off"
         options.append(Option(key="cap", label="Held to its share by weight", today=today, choices=["off", "on"]))
         held_to = machine.get("cap_engines")
-        options.append(Option(key="cap", label="Absolute cap, engines", today=held_to, least=0.1, most=most))
+        options.append(Option(key="cap_engines", label="Absolute cap, engines", today=held_to, least=0.1, most=most))
+    if machine:
+        options += _of_cpc(entry, machine)
     ratings = entry.get("machine_ratings", ())
     machines = rated(ratings)
     if entry.get("service_units_per_s") or identity(str(entry.get("machine")), ratings) in machines:
@@ -59,6 +61,20 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
         if "of_interval" in law:
             options.append(Option(key=f"response_ms.{name}", label=f"Measured response of {name}, ms", today=None))
     return options + _effects(entry.get("adjustments", {}), {"cpu"}, parts_of(entry))
+
+
+def _of_cpc(entry: Mapping[str, Any], machine: Mapping[str, Any]) -> list[Option]:
+    """What can be changed of the CPC that an LPAR shares: its engines, its LPARs, and another one in its place."""
+    physical = float(machine["engines"])
+    found = [Option(key="physical_cps", label="Physical CPs of the CPC", today=physical, least=1, most=2 * physical)]
+    lpars = [one["name"] for one in machine.get("others", ()) if "name" in one]
+    if lpars:
+        found.append(Option(key="remove_lpar", label="LPAR to remove from the CPC", today="", choices=["", *lpars]))
+    others = (one.get("on_machine") for one in entry.get("installation", {}).values() if "profile" in one)
+    cpcs = sorted({str(one["name"]) for one in others if one} - {str(machine.get("name", ""))})
+    if cpcs:
+        found.append(Option(key="cpc", label="Move the LPAR to CPC", today="", choices=["", *cpcs]))
+    return found
 
 
 def of_conditions(bundle: Mapping[str, Any], system: str) -> tuple[list[Option], list[Option]]:

@@ -51,8 +51,11 @@ class SystemQuestion(Question):
 
 
 class OperatingPoint(BaseModel):
-    """A load and what is changed; further keys are ``growth_pct.CLASS``, ``rate.CLASS``, ``response_ms.CLASS``,
-    ``limit.NAME``, ``adjust.NAME`` and conditions of the system's studies (``sessions``, ``ims_version``)."""
+    """A load and what is changed.
+
+    Further keys are ``growth_pct.CLASS``, ``rate.CLASS``, ``response_ms.CLASS``, ``limit.NAME``, ``adjust.NAME``,
+    ``move_to.CLASS``, ``move_from.CLASS`` and conditions of the system's studies (``sessions``, ``ims_version``).
+    """
 
     model_config = ConfigDict(extra="allow", strict=True)
     __pydantic_extra__: dict[str, str | Number]
@@ -67,10 +70,23 @@ class OperatingPoint(BaseModel):
     growth_pct: Number | None = Field(default=None, description="growth of all classes, percent")
     engines: Number | None = Field(default=None, description="number of general-purpose engines")
     ziip_engines: Number | None = Field(default=None, description="number of zIIPs")
-    weight: Number | None = Field(default=None, description="weight of the LPAR on its machine")
-    cap: str | Number | None = Field(
-        default=None, description="on: held to its share by weight; off; or the engines it is held to"
+    physical_cps: Number | None = Field(default=None, description="number of physical CPs that the LPARs share")
+    physical_ziips: Number | None = Field(default=None, description="number of physical zIIPs that the LPARs share")
+    cpc: str | None = Field(default=None, description="another CPC of the installation, to which the LPAR moves")
+    add_lpar: str | None = Field(
+        default=None,
+        description="LPARs that come to the CPC: a system of the installation, or NAME:CPS:WEIGHT:BUSY with its busy "
+        "engines; several joined by commas",
     )
+    remove_lpar: str | None = Field(
+        default=None, description="other LPARs that leave the CPC; several joined by commas"
+    )
+    weight: Number | None = Field(default=None, description="weight of the LPAR on its CPC")
+    cap: str | Number | None = Field(
+        default=None, description="on: held to its share by weight; off: neither to that nor to an absolute cap"
+    )
+    cap_engines: Number | None = Field(default=None, description="absolute cap, engines")
+    cap_msu: Number | None = Field(default=None, description="absolute cap, MSU, held to at every moment")
     machine: str | None = Field(default=None, description="another machine of which a rating is known")
     smt: str | Number | None = Field(default=None, description="threads of a zIIP core: on (2) or off (1)")
 

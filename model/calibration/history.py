@@ -55,7 +55,8 @@ class SharedMachine:
     ``weight`` of ``total_weight`` is the LPAR's share, ``others`` are the LPARs that share the engines with it;
     ``others_recorded_s`` (I,) is the part of ``others_s`` of LPARs with records of their own, ``others_variance`` (I,)
     in s^2 how far the work of their transactions varies; ``cap_engines`` are the engines the LPAR is held to, None
-    without an absolute cap.
+    without an absolute cap. ``lpar`` is its name there, ``lpars_s`` (I,) dispatch time of each of the others by name,
+    ``ziips`` the shared zIIPs and ``ziip_others_s`` (I,) what the others use of them.
     """
 
     name: str
@@ -69,6 +70,10 @@ class SharedMachine:
     others_recorded_s: Array | float = 0.0
     others_variance: Array | float = 0.0
     cap_engines: float | None = None
+    lpar: str = ""
+    lpars_s: Mapping[str, Array] = field(default_factory=dict)
+    ziips: float = 0.0
+    ziip_others_s: Array | float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +166,8 @@ class History:
                 management_s=m.management_s[kept],
                 others_recorded_s=(m.others_recorded_s + zero)[kept],
                 others_variance=(m.others_variance + zero)[kept],
+                lpars_s={name: used_s[kept] for name, used_s in m.lpars_s.items()},
+                ziip_others_s=(m.ziip_others_s + zero)[kept],
             )
         if self.groups is not None:
             changed["groups"] = self.groups.rows(kept)

@@ -217,12 +217,15 @@ def _on_machine(history: History, machines: pd.DataFrame) -> History:
     physical = here["lpar_name"].str.upper().isin(PHYSICAL)
     shared = ~physical & here["is_dedicated"].eq(False)
     others = here[shared & (here["lpar_name"] != own["lpar_name"].iloc[-1])]
+    dispatched = others.groupby(["lpar_name", "interval_start_utc"])["dispatch_s"].sum()
     latest = here[~physical & (here["interval_start_utc"] == own["interval_start_utc"].iloc[-1])]
     dedicated = bool(own["is_dedicated"].iloc[-1])
     if dedicated and len(latest) > 1:
         return history
     weight = 1.0 if dedicated else float(own["weight"].iloc[-1] or 0.0)
     sharing = latest[latest["is_dedicated"].eq(False)]
+    lpar = str(own["lpar_name"].iloc[-1])
+    ziips, ziip_others_s = _ziips(history, machines[machines["machine"] == name], lpar)
     return replace(
         history,
         machine=SharedMachine(
@@ -232,11 +235,30 @@ def _on_machine(history: History, machines: pd.DataFrame) -> History:
             total_weight=max(float(sharing["weight"].fillna(0.0).sum()), weight),
             capped=bool(own["is_initially_capped"].iloc[-1]),
             others_s=_during(history, here, others["dispatch_s"].groupby(others["interval_start_utc"]).sum()),
-            others=_sharers(sharing[sharing["lpar_name"] != own["lpar_name"].iloc[-1]], others),
+            others=_sharers(sharing[sharing["lpar_name"] != lpar], others),
             management_s=_during(history, here, here["dispatch_s"][physical].groupby(here["interval_start_utc"]).sum()),
             cap_engines=None if pd.isna(own["cap_engines"].iloc[-1]) else float(own["cap_engines"].iloc[-1]),
+            lpar=lpar,
+            lpars_s={
+                str(other): _during(history, here, used.droplevel(0)) for other, used in dispatched.groupby(level=0)
+            },
+            ziips=ziips,
+            ziip_others_s=ziip_others_s,
         ),
     )
+
+
+def _ziips(history: History, machine: pd.DataFrame, lpar: str) -> tuple[float, Array]:
+    """The shared zIIPs of a machine, and (I,) what the other LPARs use of them in s."""
+    here = machine[(machine["engine_type"] == "zIIP") & (machine["interval_s"] > 0)]
+    own = here[here["lpar_name"] == lpar].sort_values("interval_start_utc")
+    if own.empty or bool(own["is_dedicated"].iloc[-1]):
+        return 0.0, np.zeros(len(history.seconds))
+    shared = ~here["lpar_name"].str.upper().isin(PHYSICAL) & here["is_dedicated"].eq(False)
+    others = here[shared & (here["lpar_name"] != lpar)]
+    used_s = _during(history, here, others["dispatch_s"].groupby(others["interval_start_utc"]).sum())
+    ziips = own["shared_engines"].iloc[-1]
+    return 0.0 if pd.isna(ziips) else float(ziips), used_s
 
 
 def _sharers(latest: pd.DataFrame, others: pd.DataFrame) -> tuple[Sharer, ...]:

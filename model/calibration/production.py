@@ -310,9 +310,19 @@ def _profile(
         "extra": {key: _short(values) for key, values in extra.items()},
         "cpu_busy_pct": _short(100.0 * h.busy_s / h.seconds / h.engines),
         "recorded": recorded,
-        **({"others": _short(h.machine.others_s / h.seconds)} if h.machine is not None else {}),
+        **_of_machine(h),
         **_users(h, streams),
     }
+
+
+def _of_machine(h: History) -> dict[str, Any]:
+    """Engines in use by the other LPARs of the machine, interval by interval: all together, each, and of zIIPs."""
+    m = h.machine
+    if m is None:
+        return {}
+    lpars = {name: _short(used_s / h.seconds) for name, used_s in m.lpars_s.items()}
+    ziips = {"ziip_others": _short(m.ziip_others_s / h.seconds)} if m.ziips > 0 else {}
+    return {"others": _short(m.others_s / h.seconds), "lpars": lpars, **ziips}
 
 
 def _users(h: History, streams: list[int]) -> dict[str, Any]:
@@ -409,6 +419,8 @@ def _machine(h: History, varies: float) -> dict[str, Any]:
     return {
         "on_machine": {
             "name": m.name,
+            "lpar": m.lpar,
+            "ziips": float(m.ziips),
             "engines": float(m.engines),
             "share": float(m.weight / m.total_weight) if m.total_weight > 0 else 1.0,
             "capped": bool(m.capped),

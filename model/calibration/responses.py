@@ -544,5 +544,3 @@ def _percentile(h: History, one: ClassFit, share: Array, expected: Array, name: 
     drawn = np.maximum(np.vstack([found.mean, found.drawn(f"{name} p90")]), 1.0)
     parts = {"p90": drawn[:, 0], "p90_waiting": drawn[:, 1]}
     return {part: {"centre": float(values[0]), "draws": values[1:].tolist()} for part, values in parts.items()}
-
-

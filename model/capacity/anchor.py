@@ -65,9 +65,7 @@ def anchor_of(
     if ziip_busy and state.ziip_busy is not None:
         scatter = float(profile.get("ziip_busy_sd", 0.0)) * system.deviates(BUSY_SD_SEED + 1)[:, None]
         modelled_ziips = np.asarray(system.laws[ZIIP_WORK].usage(_on_ziips(system, replace(here, anchor=base))))
-        base = replace(
-            base, ziip_busy=ziip_busy * (1.0 + scatter / np.sqrt(len(index))), ziip_modelled=modelled_ziips
-        )
+        base = replace(base, ziip_busy=ziip_busy * (1.0 + scatter / np.sqrt(len(index))), ziip_modelled=modelled_ziips)
     responses: dict[tuple[str, str], Array] = {}
     percentiles: dict[tuple[str, str], Array] = {}
     there: dict[tuple[str, str], Array] = {}

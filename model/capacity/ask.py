@@ -36,7 +36,7 @@ RATES = ("etr_tps", "cpu_busy_pct", "growth_pct")
 BENT = ("cpu_busy_pct",)
 RATE_OF_CLASS = ("growth_pct.", "rate.")
 PLACES = "limit."
-WHOLE = ("engines", "ziip_engines")
+WHOLE = ("engines", "ziip_engines", "physical_cps", "physical_ziips")
 MOST_STEPS = 400
 SOLVER: Mapping[str, Any] = {
     "method": "M/M/m by priority level for all draws, limits as queues of their own",

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from model.capacity import adjustments
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
-from model.capacity.moves import engine_cost, is_own, moved
+from model.capacity.lpars import with_cpc
+from model.capacity.moves import destination, engine_cost, moved
 from model.capacity.offload import NO_ZIIPS
 from model.capacity.parts import Limit, Scenario
 from model.capacity.questions import (
     QuestionError,
-    cap_asked,
     positive,
     threads_asked,
     whole,
@@ -33,14 +33,14 @@ MOST_PLACES = 2.0
 def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
     """The scenario on other engines, zIIPs, weights, caps, limits."""
     cost = scenario.cost
-    elsewhere = "machine" in asked and not is_own(system, asked["machine"])
+    there = destination(system, asked)
     if "engines" in asked:
         engines = whole("engines", asked["engines"])
-        cost = 1.0 if elsewhere else engine_cost(system, engines)
+        cost = 1.0 if there else engine_cost(system, engines)
         scenario = replace(scenario, engines=float(engines))
-        if system.machine is not None and engines > system.machine.engines:
+        if system.machine is not None and engines > system.machine.engines and not {"physical_cps", "cpc"} & set(asked):
             notes.append(f"engines: the machine has {system.machine.engines:g}; taken to get {engines}")
-            scenario = replace(scenario, machine_engines=float(engines))
+            scenario = replace(scenario, cpc=replace(system.machine, engines=float(engines)))
     if "ziip_engines" in asked:
         ziips = whole("ziip_engines", asked["ziip_engines"], least=0)
         moving = any(str(key).startswith(adjustments.PREFIX) for key in asked)
@@ -50,8 +50,6 @@ def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
             )
             raise QuestionError("ziip_engines", asked["ziip_engines"], text)
         scenario = replace(scenario, ziips=float(ziips))
-    if "weight" in asked or "cap" in asked:
-        scenario = _shared(system, scenario, asked, notes)
     limits = {}
     for key, value in asked.items():
         kind, _, name = str(key).partition(".")
@@ -72,9 +70,10 @@ def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
         cost = cost * _adjusted(system, asked, notes)
     if "smt" in asked:
         scenario = replace(scenario, threads=_threads(system, asked["smt"], notes))
-    if elsewhere:
-        scenario, factor = moved(system, scenario, asked["machine"], notes)
+    if there is not None:
+        scenario, factor = moved(system, scenario, there, notes)
         cost = cost * factor
+    scenario = with_cpc(system, scenario, asked, notes)
     return replace(scenario, cost=cost, limits=limits) if cost is not scenario.cost or limits else scenario
 
 
@@ -137,22 +136,3 @@ def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Arr
             stays = "says nothing of CPU time: engines and responses stay as they are"
             notes.append(f"{adjustments.PREFIX}{one.name}: {stays}")
     return np.asarray(np.exp(by.log + by.log_sd * system.deviates(len(rest))))
-
-
-def _shared(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
-    """The scenario under another weight or cap."""
-    machine = system.entry.get("on_machine")
-    field = "weight" if "weight" in asked else "cap"
-    if machine is None or system.machine is None:
-        raise QuestionError(field, asked[field], f"{field}: the LPAR shares no machine that the records show")
-    share, capped = system.machine.share, system.machine.capped
-    if "weight" in asked:
-        own = positive("weight", asked["weight"])
-        total = float(system.entry["weights"]["total"]) - float(system.entry["weights"]["own"])
-        share = own / (own + total)
-    most = scenario.cap_engines
-    if "cap" in asked:
-        capped, most = cap_asked(asked["cap"])
-        if most is not None and most >= scenario.engines:
-            notes.append(f"cap: {most:g} engines hold nothing back, as the LPAR has {scenario.engines:g}")
-    return replace(scenario, share=share, capped=capped, cap_engines=most)

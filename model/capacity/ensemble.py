@@ -297,7 +297,8 @@ class System:
     def _pool(self, scenario: Scenario, load: Array) -> Array:
         """Engines of a dedicated pool in which work waits as long, (levels, draws, loads)."""
         pool = np.stack([self.partition.pool(scenario, one) for one in load])
-        sd = CAPACITY_SD if self.machine is not None and self.machine.others else CAPACITY_SD / 3.0
+        machine = self.partition.cpc(scenario)
+        sd = CAPACITY_SD if machine is not None and machine.others else CAPACITY_SD / 3.0
         error = 1.0 + sd * self.deviates(CAPACITY_SEED)[:, None]
         return np.maximum((scenario.engines - self.deficit * (scenario.engines - pool)) * error, 1e-3)
 
@@ -407,8 +408,7 @@ class System:
 
     def _servers_changed(self, scenario: Scenario) -> bool:
         """Whether a scenario has other engines, zIIPs or shares of the machine than were recorded."""
-        changed = scenario.share is not None or scenario.capped is not None or scenario.machine_engines is not None
-        return changed or scenario.engines != self.engines or self.ziip_pool.changed(scenario)
+        return scenario.cpc is not None or scenario.engines != self.engines or self.ziip_pool.changed(scenario)
 
     def level(self, series: Sequence[str]) -> int:
         """Priority level of the work of some series, 0 the highest."""

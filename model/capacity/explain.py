@@ -117,8 +117,9 @@ def _spreads(ready: System, state: State, copies: int) -> dict[tuple[str, str], 
 
 def _held_together(ready: System) -> tuple[list[str], System]:
     """The names of the groups, and a system that has the draws of all systems with one of them held."""
-    held = _held(ready.entry)
-    return list(held), System(joined(list(held.values()), ready.draws - 1), copies=len(held))
+    others = {key: ready.entry[key] for key in ("installation",) if key in ready.entry}
+    held = _held({key: value for key, value in ready.entry.items() if key not in others})
+    return list(held), System({**joined(list(held.values()), ready.draws - 1), **others}, copies=len(held))
 
 
 def _held(entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

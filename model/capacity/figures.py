@@ -320,8 +320,9 @@ def resources(ready: System, state: State) -> dict[str, Array]:
     A zIIP pool whose work overflows is not among it.
     """
     found = {CPS: state.busy / state.scenario.engines}
-    if state.machine_busy is not None and ready.machine is not None:
-        found[f"machine {ready.machine.name}"] = state.machine_busy
+    machine = ready.partition.cpc(state.scenario)
+    if state.machine_busy is not None and machine is not None:
+        found[f"machine {machine.name}"] = state.machine_busy
         if bool(np.any(state.available < state.scenario.engines - 1e-9)):
             # It is full as soon as what the others leave from moment to moment is used up.
             steadily = state.busy / ready.partition.beside(state.scenario).steadily
@@ -330,7 +331,7 @@ def resources(ready: System, state: State) -> dict[str, Array]:
                 found[SHARE] = of_share
             else:
                 # Nothing but the other LPARs' work on a full machine holds it back.
-                name, offered = f"machine {ready.machine.name}", machine_asked(ready, state)
+                name, offered = f"machine {machine.name}", machine_asked(ready, state)
                 full = np.zeros(1, bool) if offered is None else (of_share >= 1.0) & (offered >= 1.0)
                 found[name] = np.where(full, np.maximum(found[name], of_share), found[name])
     known = (one for one in ready.limits if one.name in state.limits and is_known(one, state))

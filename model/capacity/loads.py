@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.capacity.class_moves import with_moves
 from model.capacity.closed import population
 from model.capacity.configuration import changed
 from model.capacity.crossing import crossing
@@ -90,7 +91,8 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
         growth_since = _growth_since(system, base, str(asked["when"]).strip(), weeks)
         others = base.others * others_grown(system, np.array([weeks]))
         grown_base = replace(base, rates=base.rates * growth_since, others=others)
-    scenario = changed(system, grown_base, asked, notes)
+    moved = with_moves(system, grown_base, asked, notes)
+    scenario = changed(system, moved, asked, notes)
     factors = np.ones(len(system.streams))
     if "growth_pct" in asked:
         factors[:] = growth("growth_pct", asked["growth_pct"])
@@ -103,7 +105,8 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
         rates = rates * (wanted / np.maximum(rates.sum(axis=2, keepdims=True), 1e-300))
     scenario = replace(scenario, rates=rates)
     if users is not None and np.any(users[0, 0, ~at_rate] > 0):
-        scenario = replace(scenario, users=np.where(at_rate, 0.0, users * growth_since * factors))
+        staying = moved.rates / np.where(grown_base.rates > 0, grown_base.rates, 1.0)
+        scenario = replace(scenario, users=np.where(at_rate, 0.0, users * growth_since * factors * staying))
     if "cpu_busy_pct" in asked:
         scenario = at_busy(system, scenario, positive("cpu_busy_pct", asked["cpu_busy_pct"], 100.0))
     seen = observed_classes(entry, asked)

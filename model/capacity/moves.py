@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -14,39 +14,100 @@ from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.parts import Scenario
 from model.capacity.questions import QuestionError
-from model.hardware.machines import MachineError
-from model.hardware.ratings import RatedMachine, Speed, engine_speed, identity, rated, rated_machine
+from model.hardware.ratings import RatedMachine, Speed, identity, most_engines, rated, rated_machine
 
 Array = NDArray[np.float64]
 
 
-def moved(system: System, scenario: Scenario, value: Any, notes: list[str]) -> tuple[Scenario, Array]:
-    """The scenario on the machine named, and what work costs there relative to the measured engines, (draws,).
+@dataclass(frozen=True)
+class Destination:
+    """A machine to move to: the key that names it, its machine type or id, and the speed of one of so many engines."""
+
+    key: str
+    machine: str
+    speed: Callable[[float], Speed]
+
+
+def destination(system: System, asked: Mapping[str, Any]) -> Destination | None:
+    """The machine that a question moves the LPAR to; None for the one measured on, or one of its type.
+
+    Raises:
+        QuestionError: the machine is unknown, or the rating of either is.
+    """
+    if "machine" in asked:
+        value, rows = str(asked["machine"]), imported(system)
+        if is_own(system, value):
+            return None
+        there = rated_machine(value, rows)
+        if there is None:
+            text = f"machine: no rating of machine {value!r} is known"
+            raise QuestionError("machine", value, text, rated(rows))
+        return Destination("machine", value, there.speed)
+    if "cpc" in asked:
+        entry = lpar_of(system, asked["cpc"])[1]
+        if is_own(system, entry["machine"]) or entry["machine"] == system.entry.get("machine"):
+            return None
+        return Destination("cpc", str(entry["machine"]), lambda engines: speed_of(system, entry, "cpc", engines))
+    return None
+
+
+def moved(system: System, scenario: Scenario, there: Destination, notes: list[str]) -> tuple[Scenario, Array]:
+    """The scenario on another machine, and what work costs there relative to the measured engines, (draws,).
 
     The other LPARs of the machine move with it.
 
     Raises:
         QuestionError: the rating of either machine is not known.
     """
-    try:
-        there = engine_speed(str(value), scenario.engines, imported=imported(system))
-    except MachineError:
-        text = f"machine: no rating of machine {value!r} is known"
-        raise QuestionError("machine", value, text, rated(imported(system))) from None
-    here = _here(system, value)
-    sd = math.hypot(there.sd, here.sd)
-    factor = here.su_per_s / there.su_per_s
+    target, here = there.speed(scenario.engines), speed_of(system, system.entry, there.key)
+    sd = math.hypot(target.sd, here.sd)
+    factor = here.su_per_s / target.su_per_s
     cost = np.asarray(factor * np.exp(sd * system.deviates(1)), float)
     others = np.asarray(scenario.others, float) * cost[:, None]
     notes.append(
-        f"machine: an engine there does {100.0 / factor:.0f} % of the work of one here (standard deviation "
-        f"{100 * sd:.0f} %, assumed), by ratings: there {there.source}; here {here.source}"
+        f"{there.key}: an engine there does {100.0 / factor:.0f} % of the work of one here (standard deviation "
+        f"{100 * sd:.0f} %, assumed), by ratings: there {target.source}; here {here.source}"
     )
-    notes.append(
-        "machine: as many physical engines as here; zIIPs and the machine's other LPARs move at the same ratio"
-    )
+    if there.key == "machine":
+        most = most_engines(there.machine)
+        notes.append(
+            "machine: as many physical engines as here unless physical_cps says otherwise"
+            + (f" (it has at most {most})" if most else "")
+            + "; zIIPs and the machine's other LPARs move at the same ratio"
+        )
     each = None if system.msu_per_engine is None else system.msu_per_engine / factor
-    return replace(scenario, others=others, ziip_cost=cost, msu_per_engine=each, machine=str(value)), cost
+    return replace(scenario, others=others, ziip_cost=cost, msu_per_engine=each, machine=there.machine), cost
+
+
+def lpar_of(system: System, cpc: Any) -> tuple[str, Mapping[str, Any]]:
+    """The first system of the installation that was recorded on a machine of this name, and its id.
+
+    Raises:
+        QuestionError: there is none; machines that there are, are named.
+    """
+    known: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for name, entry in installation(system).items():
+        if "on_machine" in entry and "profile" in entry:
+            known.setdefault(str(entry["on_machine"]["name"]), (name, entry))
+    for name, found in known.items():
+        if name.casefold() == str(cpc).strip().casefold():
+            return found
+    raise QuestionError("cpc", cpc, f"cpc: no machine {cpc!r} of the installation is recorded", known)
+
+
+def installation(system: System) -> Mapping[str, Mapping[str, Any]]:
+    """The systems of the bundle by id."""
+    return cast(Mapping[str, Mapping[str, Any]], system.entry.get("installation", {}))
+
+
+def rated_msu(system: System, scenario: Scenario, before: float, physical: float) -> float | None:
+    """MSU of an engine where the machine has so many physical ones, and had others before; None without ratings."""
+    each = scenario.msu_per_engine or system.msu_per_engine
+    name = scenario.machine or str(system.entry.get("machine", ""))
+    machine = rated_machine(name, imported(system)) if name else None
+    if each is None or machine is None:
+        return None
+    return each * machine.su_per_s(physical) / machine.su_per_s(before)
 
 
 def engine_cost(system: System, engines: float, machine_id: str = "") -> Array:
@@ -85,13 +146,20 @@ def imported(system: System) -> Sequence[Mapping[str, Any]]:
     return cast(Sequence[Mapping[str, Any]], system.entry.get("machine_ratings", ()))
 
 
-def _here(system: System, value: Any) -> Speed:
-    """Speed of the measured engines: the rating in the records, else that of the machine's table."""
-    if system.service_units_per_s:
-        return Speed(system.service_units_per_s, 0.0, "the rating in its own records")
-    known = str(system.entry["machine"])
-    try:
-        return engine_speed(known, system.engines, imported=imported(system))
-    except MachineError:
-        text = f"machine: {known or 'the machine measured on'} has no rating, neither in its records nor in a table"
-        raise QuestionError("machine", value, text) from None
+def speed_of(system: System, entry: Mapping[str, Any], key: str, engines: float | None = None) -> Speed:
+    """Speed of the engines of a system of the installation: the rating in its records, else of its machine's table;
+    of another number of engines as the table has it.
+
+    Raises:
+        QuestionError: there is neither.
+    """
+    name, count = str(entry.get("machine", "")), float(entry["engines"])
+    machine = rated_machine(name, imported(system)) if name else None
+    own = entry.get("service_units_per_s")
+    if own:
+        moved = machine.su_per_s(engines) / machine.su_per_s(count) if machine and engines else 1.0
+        return Speed(float(own) * moved, 0.0, "the rating in its own records")
+    if machine is None:
+        text = f"{key}: {name or 'the machine measured on'} has no rating, neither in its records nor in a table"
+        raise QuestionError(key, name, f"{text}; add it to machines.csv, see `etalon machines`")
+    return machine.speed(engines or count)

@@ -14,7 +14,7 @@ from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.asked import compiled, understood
 from model.capacity.loads import grown
 from model.capacity.parts import deviates
-from model.capacity.questions import QuestionError, system_entry
+from model.capacity.questions import LPARS, MOVE_FROM, MOVE_TO, QuestionError, system_entry
 from model.capacity.starting import MOST_WEEKS
 
 Array = NDArray[np.float64]
@@ -124,6 +124,10 @@ def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
         if at:
             raise QuestionError("system", system, f"system: {system} has no calibrated history that could change")
         return None
+    for key in (str(key) for key in at or ()):
+        if key in LPARS or key.startswith((MOVE_TO, MOVE_FROM)):
+            text = f"{key}: a forecast adds up the LPARs as they were recorded; ask predict or headroom"
+            raise QuestionError(f"at.{key}", (at or {})[key], text)
     ready, recorded = compiled(entry, at), compiled(entry)
     now, then = understood(recorded, None).scenario, understood(ready, at).for_others().scenario
     followed = weeks[np.unique(np.linspace(0, len(weeks) - 1, MOST_FOLLOWED).round().astype(int))]
@@ -134,8 +138,9 @@ def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     rated = then.msu_per_engine / ready.msu_per_engine if then.msu_per_engine and ready.msu_per_engine else 1.0
     more = np.log(np.maximum(rated * busy / np.maximum(recorded.evaluate(now, responses=False).busy, 1e-12), 1e-12))
     each = then.msu_per_engine or ready.msu_per_engine or math.inf
-    physical = math.inf if ready.machine is None else then.machine_engines or ready.machine.engines
-    most = min(then.engines, math.inf if then.cap_engines is None else then.cap_engines)
+    machine = ready.partition.cpc(then)
+    physical = math.inf if machine is None else machine.engines
+    most = min(then.engines, math.inf if machine is None or machine.cap_engines is None else machine.cap_engines)
     return _Growth(np.exp([np.interp(weeks, followed, one) for one in more]), each * most, each * physical)
 
 

@@ -227,14 +227,13 @@ class _Description:
         )
 
     def _physical(self) -> float:
-        machine = self.ready.machine
+        machine = self.ready.partition.cpc(self.scenario)
         assert machine is not None
-        chosen = self.scenario.machine_engines
-        return machine.engines if chosen is None else chosen
+        return machine.engines
 
     def _machine(self) -> tuple[LparShare | None, list[tuple[Station, float]]]:
         """The LPAR's share of its machine, and pool and engines in use of each other LPAR; None and none if alone."""
-        machine, sharing = self.ready.machine, self.ready.partition.sharing(self.scenario)
+        machine, sharing = self.ready.partition.cpc(self.scenario), self.ready.partition.sharing(self.scenario)
         if machine is None or sharing is None:
             return None, []
         used = float(np.asarray(self.scenario.others, float).reshape(-1)[0])
@@ -314,5 +313,3 @@ def _scaled(visits: list[Step], share: float) -> list[Step]:
 
 def _question(load: Load) -> str:
     return ", ".join(f"{key}={value}" for key, value in load.at.items()) or "its operating point"
-
-

@@ -60,8 +60,7 @@ class Partition:
     def beside(self, scenario: Scenario) -> Beside:
         """What the other LPARs use and leave: about as recorded, under another weight if asked. Rates do not change it,
         so that the same others are looked at once."""
-        held = scenario.share, scenario.capped, scenario.cap_engines
-        key = id(scenario.others), scenario.machine_engines, scenario.engines, *held
+        key = id(scenario.others), scenario.cpc, scenario.engines
         known = self._besides.get(key)
         if known is not None and known.asked is scenario.others:
             return known
@@ -69,7 +68,7 @@ class Partition:
         used = np.asarray(scenario.others, float) * (1.0 + self.noise[:, None])
         left = met = steadily = np.array([[scenario.engines]])
         if sharing is not None:
-            used = used if scenario.share is None else sharing.used(used)
+            used = used if scenario.cpc is None else sharing.used(used)
             left, met = (sharing.limit(used, sd * self.pieces) for sd in (TAKEN, MET))
             steadily = sharing.steadily_left(used)
         found = self._besides[key] = Beside(scenario.others, sharing, used, left, met, steadily)
@@ -79,29 +78,28 @@ class Partition:
 
     def sharing(self, scenario: Scenario) -> Sharing | None:
         """The LPAR among the others of its machine; None where it shares none."""
-        m = self.machine
+        m = self.cpc(scenario)
         if m is None:
             return None
-        asked = scenario.machine_engines, scenario.share, scenario.capped, scenario.cap_engines, scenario.engines
-        return derived(self.entry, ("sharing", *asked), lambda: self._sharing(m, scenario))
+        return derived(self.entry, ("sharing", m, scenario.engines), lambda: self._sharing(m, scenario))
+
+    def cpc(self, scenario: Scenario) -> Machine | None:
+        """The machine in a scenario; None where the LPAR shares none."""
+        return scenario.cpc or self.machine
 
     def _sharing(self, m: Machine, scenario: Scenario) -> Sharing:
         """As :meth:`sharing`, where the machine is this one."""
-        physical = scenario.machine_engines or m.engines
-        others = m.others or ((Sharer(physical, 1.0 - m.share),) if m.share < 1.0 else ())
+        others = m.others or ((Sharer(m.engines, 1.0 - m.share),) if m.share < 1.0 else ())
         theirs = sum(one.weight for one in others)
-        share = m.share if scenario.share is None else scenario.share
-        capped = m.capped if scenario.capped is None else scenario.capped
-        weight = max(share / (1.0 - share) * theirs, 1e-9) if share < 1.0 else 1.0
-        most = scenario.engines if scenario.cap_engines is None else min(scenario.engines, scenario.cap_engines)
-        own = Sharer(most, weight, capped)
-        return Sharing.of(physical, m.management, own, others)
+        weight = max(m.share / (1.0 - m.share) * theirs, 1e-9) if m.share < 1.0 else 1.0
+        most = scenario.engines if m.cap_engines is None else min(scenario.engines, m.cap_engines)
+        return Sharing.of(m.engines, m.management, Sharer(most, weight, m.capped), others)
 
     def is_capped(self, scenario: Scenario) -> bool:
         """Whether the LPAR is held to its share by weight or to a number of engines."""
-        assert self.machine is not None
-        capped = self.machine.capped if scenario.capped is None else scenario.capped
-        return capped or (scenario.cap_engines is not None and scenario.cap_engines < scenario.engines)
+        m = self.cpc(scenario)
+        assert m is not None
+        return m.capped or (m.cap_engines is not None and m.cap_engines < scenario.engines)
 
     def available(self, scenario: Scenario) -> Array:
         """Engines the LPAR can get, (draws, loads): its own, or what the machine leaves it by weight and cap."""
@@ -110,10 +108,10 @@ class Partition:
 
     def busy(self, scenario: Scenario, busy: Array) -> Array | None:
         """Part of the machine in use beside so many engines of the LPAR, (draws, loads); None where it shares none."""
-        if self.machine is None:
+        m = self.cpc(scenario)
+        if m is None:
             return None
-        physical = self.machine.engines if scenario.machine_engines is None else scenario.machine_engines
-        return np.asarray((busy + self.beside(scenario).used + self.machine.management) / physical)
+        return np.asarray((busy + self.beside(scenario).used + m.management) / m.engines)
 
     def pool(self, scenario: Scenario, used: Array) -> Array:
         """Engines of a pool of its own in which the LPAR's work waits as long as on its machine, (draws, loads)."""

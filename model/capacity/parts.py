@@ -258,7 +258,8 @@ class Anchor:
 class Machine:
     """The machine an LPAR shares: physical engines, its own share by weight and caps, and the other LPARs.
 
-    ``cap_engines`` are those it is held to, None without an absolute cap.
+    ``cap_engines`` are those it is held to, None without an absolute cap; ``lpar`` is its name there, ``ziips`` the
+    shared zIIPs, 0 where none are recorded.
     """
 
     name: str
@@ -268,6 +269,8 @@ class Machine:
     management: float
     others: tuple[Sharer, ...] = ()
     cap_engines: float | None = None
+    lpar: str = ""
+    ziips: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -276,11 +279,12 @@ class Scenario:
 
     ``rates`` is (draws or 1, loads, streams) transactions/s. ``extra`` adds engines by series, what a recorded interval
     had beyond its law, and the parts of volumes that other LPARs use; ``others`` is what these use of the machine, in
-    engines; ``threads`` those of a zIIP core, None for as many as it has. ``cost`` and ``ziip_cost``, (draws,),
-    multiply the time of all work on CPs and zIIPs, ``work`` that of the transactions on CPs; ``machine`` and
-    ``msu_per_engine`` are name and rating of the machine moved to, empty and None for that of the records; ``share``,
-    ``capped`` and ``cap_engines`` take the place of the LPAR's weight, hard cap and absolute cap; ``limits`` are places
-    asked for, by limit, a number or (1, loads); ``recorded`` are the recorded intervals it starts from.
+    engines; ``threads`` those of a zIIP core, None for as many as it has; ``ziips_left`` what the machine leaves of the
+    zIIPs, None for all. ``cost`` and ``ziip_cost``, (draws,), multiply the time of all work on CPs and zIIPs, ``work``
+    that of the transactions on CPs; ``machine`` and ``msu_per_engine`` are name and rating of the machine moved to,
+    empty and None for that of the records; ``cpc`` is the machine with what is changed of it, None for the one
+    recorded; ``limits`` are places asked for, by limit, a number or (1, loads); ``recorded`` are the recorded intervals
+    it starts from.
     ``think_s`` (draws or 1, loads or 1, streams) is how long users of a class think between transactions, 0 where it
     has none; ``users`` (draws, loads, streams) how many there are, who then make the rate, 0 where it is as ``rates``
     say; ``anchor`` is the record that the question starts from.
@@ -296,12 +300,10 @@ class Scenario:
     msu_per_engine: float | None = None
     extra: Mapping[str, Array] = field(default_factory=dict)
     others: Array | float = 0.0
-    machine_engines: float | None = None
-    share: float | None = None
-    capped: bool | None = None
-    cap_engines: float | None = None
+    cpc: Machine | None = None
     limits: Mapping[str, Array | float] = field(default_factory=dict)
     threads: float | None = None
+    ziips_left: float | None = None
     recorded: tuple[int, ...] = ()
     think_s: Array | None = None
     users: Array | None = None

@@ -10,13 +10,17 @@ from typing import Any
 from model.capacity.derived import derived
 
 LOADS = ("etr_tps", "cpu_busy_pct", "point")
-CHANGES = ("engines", "ziip_engines", "smt", "weight", "cap", "machine")
+LPARS = ("cpc", "add_lpar", "remove_lpar")
+CAPS = ("cap", "cap_engines", "cap_msu")
+CPC = (*LPARS, "physical_cps", "physical_ziips", "weight", *CAPS)
+CHANGES = ("engines", "ziip_engines", "smt", "machine", *CPC)
 GROWTH = "growth_pct"
 KEYS = (*LOADS, "when", GROWTH, *CHANGES)
 OBSERVED = "response_ms."
 NUMBERS = ("growth_pct.", "rate.", "limit.", OBSERVED)
-PREFIXES = (*NUMBERS, "adjust.")
-TEXTS = ("point", "when", "machine", "cap", "smt")
+MOVE_TO, MOVE_FROM = "move_to.", "move_from."
+PREFIXES = (*NUMBERS, "adjust.", MOVE_TO, MOVE_FROM)
+TEXTS = ("point", "when", "machine", "cap", "smt", *LPARS)
 MOST_ENGINES = 256
 MOST_TPS = 1e12
 
@@ -67,14 +71,14 @@ def askable(bundle: Mapping[str, Any]) -> set[str]:
 
 
 def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
-    """The system's part of the bundle; an LPAR is also found by its SMF identifier. The ratings of machines that stand
-    beside the bundle are in it."""
+    """The system's part of the bundle; an LPAR is also found by its SMF identifier. The other systems and the
+    ratings of machines that stand beside the bundle are in it."""
     systems = bundle["systems"]
     if system in systems:
-        return _with_ratings(systems[system], bundle)
+        return _of_installation(systems[system], bundle)
     named = [name for name, entry in systems.items() if str(entry.get("smf_sid", "")).upper() == str(system).upper()]
     if len(named) == 1:
-        return _with_ratings(systems[named[0]], bundle)
+        return _of_installation(systems[named[0]], bundle)
     reason = bundle.get("refused", {}).get(system)
     if reason:
         raise QuestionError("system", system, f"system: {system} cannot be asked: {reason}")
@@ -88,12 +92,13 @@ def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
     raise QuestionError("system", system, refusal, askable(bundle))
 
 
-def _with_ratings(entry: Mapping[str, Any], bundle: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The system's part with the ratings of machines that the installation has now; the same one for the same."""
-    ratings = bundle.get("machine_ratings")
-    if not ratings:
-        return entry
-    return derived(entry, ("machine_ratings", repr(ratings)), lambda: {**entry, "machine_ratings": ratings})
+def _of_installation(entry: Mapping[str, Any], bundle: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The system's part with the other systems and the ratings of machines that the installation has now; the very same
+    one for the same."""
+    ratings, systems = bundle.get("machine_ratings"), bundle["systems"]
+    beside = {"machine_ratings": ratings} if ratings else {}
+    beside |= {"installation": systems} if len(systems) > 1 else {}
+    return derived(entry, ("beside", id(systems), repr(ratings)), lambda: {**entry, **beside}) if beside else entry
 
 
 def positive(field: str, value: Any, most: float = math.inf) -> float:
@@ -134,19 +139,22 @@ def whole(field: str, value: Any, least: int = 1) -> int:
     return int(number)
 
 
-def cap_asked(value: Any) -> tuple[bool, float | None]:
-    """Whether an LPAR is held to its share by weight, and the engines it is held to, if any."""
+def cap_to_share(value: Any) -> bool:
+    """Whether an LPAR is held to its share by weight.
+
+    Raises:
+        QuestionError: the value is neither on nor off; a number has no unit.
+    """
     word = str(value).casefold()
     if word in ("yes", "on", "share", "no", "off", "none"):
-        return word in ("yes", "on", "share"), None
+        return word in ("yes", "on", "share")
     try:
-        engines = float(word)
+        float(word)
     except ValueError:
-        engines = 0.0
-    if not 0.0 < engines < float("inf"):
-        takes = "cap: takes on (held to its share by weight), off, or a number of engines above 0"
-        raise QuestionError("cap", value, takes, ("on", "off"))
-    return False, engines
+        text = "cap: takes on (held to its share by weight) or off; an absolute cap is cap_engines=N or cap_msu=N"
+    else:
+        text = f"cap: {word} has no unit; write cap_engines={word} or cap_msu={word}; cap takes on (its share) or off"
+    raise QuestionError("cap", value, text, ("on", "off"))
 
 
 def threads_asked(value: Any) -> float:

@@ -151,11 +151,12 @@ def _response(found: Described, result: SimulationResult, spec: Mapping[str, Any
 def _machine_busy(found: Described, result: SimulationResult) -> Estimate | None:
     if result.machines:
         return next(iter(result.machines.values())).scaled(100.0)
-    if found.ready.machine is None:
-        return None
     asked = found.load.scenario
-    physical = asked.machine_engines or found.ready.machine.engines
-    others = float(np.asarray(asked.others, float).reshape(-1)[0]) + found.ready.machine.management
+    machine = found.ready.partition.cpc(asked)
+    if machine is None:
+        return None
+    physical = machine.engines
+    others = float(np.asarray(asked.others, float).reshape(-1)[0]) + machine.management
     busy = result.stations[CP].utilization
     engines = found.network.station(CP).servers
     return Estimate(100.0 * (busy.value * engines + others) / physical, 100.0 * busy.half_width * engines / physical)

@@ -79,7 +79,6 @@ def _mean_of(system: System, profile: Mapping[str, Any], index: NDArray[np.int64
         system.ziips,
         extra=extra,
         others=others,
-        cap_engines=None if system.machine is None else system.machine.cap_engines,
         recorded=tuple(int(i) for i in index),
         think_s=np.where(rates > 0, think_s, 0.0)[:, None, :] if np.any(think_s > 0) else None,
     )

@@ -91,6 +91,8 @@ def _tried(ready: System, scenario: Scenario, within: Held) -> list[dict[str, An
         busy = ready.usage(on_engines(ready, scenario, engines)).busy
         return float(np.mean(100.0 * busy[1:, 0] <= within.busy_pct * engines))
 
+    machine = ready.partition.cpc(scenario)
+    physical = machine.engines if machine else 0.0
     first = bisect_left(range(1, MOST_ENGINES), ODDS[0], key=enough) + 1
     rows: list[dict[str, Any]] = []
     before, best = np.full((2, ready.draws), np.inf), 0.0
@@ -102,7 +104,7 @@ def _tried(ready: System, scenario: Scenario, within: Held) -> list[dict[str, An
         if best >= ODDS[-1]:
             break
         # Beyond its machine's engines an LPAR is taken to be on a larger one, which may help again.
-        if engines > max(first, ready.machine.engines if ready.machine else 0):
+        if engines > max(first, physical):
             # Where a response has no end, the resource that is full says whether it may get one.
             closer = ((parts < before * (1.0 - LEAST_HELP)) | (parts <= 1.0) | np.isinf(parts))[:, 1:]
             if np.mean(closer.all(axis=0)) < next(chance for chance in ODDS if best < chance):
@@ -168,8 +170,9 @@ def on_engines(ready: System, scenario: Scenario, engines: int) -> Scenario:
     """The scenario on another number of CPs, with the n-way effect in the cost."""
     cost = scenario.cost * engine_cost(ready, engines, scenario.machine)
     changed = replace(scenario, engines=float(engines), cost=cost)
-    if ready.machine is not None and engines > ready.machine.engines:
-        changed = replace(changed, machine_engines=float(engines))
+    machine = ready.partition.cpc(scenario)
+    if machine is not None and engines > machine.engines:
+        changed = replace(changed, cpc=replace(machine, engines=float(engines)))
     return changed
 
 

@@ -57,12 +57,13 @@ class ZiipPool:
     def servers(self, scenario: Scenario) -> Array:
         """(draws, 1) engines that the pool's cores and threads are worth."""
         gain = self.gain if self.threads_of(scenario) > 1 else np.ones(self.gain.shape)
-        return np.asarray(max(scenario.ziips, 0.0) * gain[:, None])
+        left = scenario.ziips if scenario.ziips_left is None else min(scenario.ziips, scenario.ziips_left)
+        return np.asarray(max(left, 0.0) * gain[:, None])
 
     def changed(self, scenario: Scenario) -> bool:
         """Whether a scenario has other cores or threads than those measured."""
         same = round(scenario.ziips) == round(self.engines) and self.threads_of(scenario) == round(self.threads)
-        return self.engines > 0 and not same
+        return self.engines > 0 and not (same and scenario.ziips_left is None)
 
     def overflowing(self, work: Array, cp_free: Array, scenario: Scenario) -> Array:
         """Part of the eligible ``work`` that runs on CPs, where so much of them is free, (draws, loads).

@@ -155,6 +155,14 @@ def rated_machine(name: str, imported: Rows = ()) -> RatedMachine | None:
     return None
 
 
+def most_engines(name: str) -> int | None:
+    """The most engines that a machine described here can have; None where that is not published."""
+    name = described_as(name)
+    if name not in machines():
+        return None
+    return next((int(one.value) for one in machine(name).facts if one.attribute == "max_cores"), None)
+
+
 def engine_speed(name: str, engines: float, imported: Rows = ()) -> Speed:
     """Speed of one engine of a machine (``z14``, ``3906``) in an LPAR of so many.
 

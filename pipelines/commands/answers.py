@@ -19,7 +19,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 SystemName = Annotated[str, typer.Argument(help="A system the champion was calibrated on.")]
 AT_HELP = (
     "The question: etr_tps=…, cpu_busy_pct=…, point=…, when=…, growth_pct=…, growth_pct.CLASS=…, rate.CLASS=…, "
-    "response_ms.CLASS=…, engines=…, ziip_engines=…, smt=…, machine=…, weight=…, cap=…, limit.NAME=…, "
+    "response_ms.CLASS=…, engines=…, ziip_engines=…, smt=…, machine=…, weight=…, cap=on or off, cap_engines=…, "
+    "cap_msu=…, physical_cps=…, physical_ziips=…, cpc=…, add_lpar=…, remove_lpar=…, move_to.CLASS=SYSTEM, "
+    "move_from.CLASS=SYSTEM, limit.NAME=…, "
     "adjust.NAME=on or a share, or a condition of its studies such as sessions=…, ims_version=…; repeat or join with "
     "commas. Without it, the operating point."
 )

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from model.calibration.adjustments import read_adjustments
 from model.capacity import ask
 from model.capacity.adjustments import to_plain
-from model.capacity.questions import PREFIXES
+from model.capacity.questions import CPC, PREFIXES
 from model.published.model import fit
 from model.published.observations import Observation
 from serve.batch import BatchAnswer
@@ -28,7 +28,7 @@ systems = st.one_of(
     st.sampled_from(["shop", "PRDA", STUDY]), st.sampled_from(["shop", "PRDA", STUDY]), st.text(max_size=12)
 )
 known = st.sampled_from(
-    ["etr_tps", "cpu_busy_pct", "growth_pct", "engines", "ziip_engines", "weight", "cap", "machine", "smt", "point"]
+    ["etr_tps", "cpu_busy_pct", "growth_pct", "engines", "ziip_engines", *CPC, "machine", "smt", "point"]
 )
 NAMES = ("shop", "web", "HIGH", "MXT", "ziip_offload", "eas_fpt", "encryption", "buffer_kb")
 prefixed = st.builds("{}{}".format, st.sampled_from(PREFIXES), st.one_of(st.sampled_from(NAMES), st.text(max_size=9)))

@@ -262,7 +262,8 @@ def test_options_offer_what_the_records_show():
     entry = {
         "engines": 6,
         "ziip": {"engines": 2.0, "threads": 2.0},
-        "on_machine": {"engines": 14.0, "capped": True, "cap_engines": 4.5},
+        "on_machine": {"name": "M1", "engines": 14.0, "capped": True, "cap_engines": 4.5, "others": [{"name": "B"}]},
+        "installation": {"b": {"profile": {}, "on_machine": {"name": "M2"}}},
         "weights": {"own": 600.0, "total": 1000.0},
         "limits": [
             {"name": "HIGH", "servers": {"centre": 5.0}, "queues": {"centre": 4.0}},
@@ -284,7 +285,10 @@ def test_options_offer_what_the_records_show():
         ("smt", "on"),
         ("weight", 600.0),
         ("cap", "on"),
-        ("cap", 4.5),
+        ("cap_engines", 4.5),
+        ("physical_cps", 14.0),
+        ("remove_lpar", ""),
+        ("cpc", ""),
         ("limit.HIGH", 20.0),
         ("limit.NEVER", None),
         ("response_ms.orders", None),

@@ -150,7 +150,7 @@ def test_a_key_of_an_address_without_a_field_of_its_own_is_asked_all_the_same(se
 
 @pytest.mark.parametrize(
     ("question", "said"),
-    [("growth_pct=40", "% busy"), ("growth_pct=900", "% of the engines"), ("cap=0.5", ") and gets ")],
+    [("growth_pct=40", "% busy"), ("growth_pct=900", "% of the engines"), ("cap_engines=0.5", ") and gets ")],
 )
 def test_the_headline_has_the_busy_of_the_table_below(seen, question, said):
     page = seen.go(f"what-if?system=PRDA&{question}")
@@ -274,7 +274,7 @@ def test_groups_beyond_the_colours_are_one_area_and_lines_are_told_apart_by_dash
 def test_a_cap_is_asked_as_a_number_of_engines_and_the_machine_stands_above_its_lpars(seen):
     page = seen.go("what-if?system=PRDA")
     page.get_by_label("Absolute cap, engines", exact=True).fill("1.5")
-    page.wait_for_url("**cap=1.5**")
+    page.wait_for_url("**cap_engines=1.5**")
     page.wait_for_selector(".answers:not([aria-busy])")
     assert "share of the machine by weight or cap" in seen.text("#verdict")
     page = seen.go("overview")

@@ -152,9 +152,9 @@ def test_headroom_is_dates_with_a_range():
     assert "already" in answer_text.headroom(plain)
 
 
-def test_a_cap_is_a_word_or_a_number_of_engines():
-    for cap in ("on", 2.5):
-        assert json.loads(PredictQuestion(system="PRDA", at={"cap": cap}).arguments())["at"] == {"cap": cap}
+def test_a_cap_is_a_word_or_a_number_with_its_unit():
+    for cap in ({"cap": "on"}, {"cap_engines": 2.5}, {"cap_msu": 400.0}):
+        assert json.loads(PredictQuestion(system="PRDA", at=cap).arguments())["at"] == cap
 
 
 def test_a_class_grows_by_a_key_of_its_own(client):

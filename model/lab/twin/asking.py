@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from model.capacity.questions import cap_asked, threads_asked
+from model.capacity.questions import cap_to_share, threads_asked
 from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
 from model.lab.twin.description import Question
@@ -135,9 +135,8 @@ def _changed(lived: Lived, m: Measured, network: Network, key: str, value: Any) 
         return station_changed(network, m.lpar.cp, lambda s: _with_servers(s, int(value)))
     if kind == "weight":
         return station_changed(network, m.lpar.cp, lambda s: _with_share(s, weight=float(value)))
-    if kind == "cap":
-        to_share, engines = cap_asked(value)
-        cap = "share" if to_share else engines or "none"
+    if kind in ("cap", "cap_engines"):
+        cap = float(value) if kind == "cap_engines" else "share" if cap_to_share(value) else "none"
         return station_changed(network, m.lpar.cp, lambda s: _with_share(s, cap=cap))
     if kind == "ziip_engines":
         if int(value) == 0:

@@ -1,23 +1,25 @@
 """What a twin's TOML file says: a network, how its load varies through days, what is recorded, and what is asked."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tomli
 
-from model.capacity.questions import QuestionError, cap_asked, threads_asked
+from model.capacity.questions import QuestionError, cap_to_share, positive, threads_asked
 from model.lab.errors import LabError
 from model.lab.twin.hours import hour_factors
 from model.lab.twin.when import PEAK, Named, recorded_at
 from model.network import Arrivals, Network, TransactionClass
 
 AT_KEYS = (
-    "growth_pct", "rate", "etr_tps", "cpu_busy_pct", "engines", "ziip_engines", "weight", "cap", "limit", "smt", "when",
+    "growth_pct", "rate", "etr_tps", "cpu_busy_pct", "engines", "ziip_engines", "weight", "cap", "cap_engines", "limit",
+    "smt", "when",
 )  # fmt: skip
 """What a question may change; `growth_pct`, `rate` and `limit` are also followed by a point and a name."""
 
@@ -219,7 +221,12 @@ def _question(name: str, entry: Mapping[str, Any]) -> Question:
     unknown = [key for key in at if key.partition(".")[0] not in AT_KEYS]
     if unknown:
         raise LabError(f"ask.{name}: no change {', '.join(unknown)}; known: {', '.join(AT_KEYS)}")
-    for key, read in (("cap", cap_asked), ("smt", threads_asked)):
+    readers: Mapping[str, Callable[[Any], object]] = {
+        "cap": cap_to_share,
+        "cap_engines": partial(positive, "cap_engines"),
+        "smt": threads_asked,
+    }
+    for key, read in readers.items():
         try:
             if key in at:
                 read(at[key])

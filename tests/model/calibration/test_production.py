@@ -120,7 +120,9 @@ def test_the_machine_limits_an_lpar_that_has_engines_left():
     assert answer.bottleneck.resource == "machine M1"
 
 
-@pytest.mark.parametrize("at", [{"growth_pct": 60}, {"growth_pct": 40, "cap": "on"}, {"growth_pct": 40, "cap": 2}])
+@pytest.mark.parametrize(
+    "at", [{"growth_pct": 60}, {"growth_pct": 40, "cap": "on"}, {"growth_pct": 40, "cap_engines": 2}]
+)
 def test_an_overloaded_lpar_asks_its_machine_for_no_more_than_it_may_have(at):
     given = history()
     none = np.zeros(len(given.seconds))
@@ -144,7 +146,7 @@ def test_a_recorded_absolute_cap_holds_until_another_is_asked():
 
     assert share({}) == pytest.approx(100 * busy / 3.2, rel=0.01)
     assert share({"weight": 500}) == pytest.approx(100 * busy / 3.2, rel=0.01)
-    assert share({"cap": 3.6}) == pytest.approx(100 * busy / 3.6, rel=0.01)
+    assert share({"cap_engines": 3.6}) == pytest.approx(100 * busy / 3.6, rel=0.01)
     assert share({"cap": "off"}) is None
     assert max_rate(bundle, "PRDA")["limits"][0]["resource"].startswith("share of the machine")
 
@@ -320,5 +322,3 @@ def test_intervals_that_count_transactions_without_their_cpu_are_left_out_and_re
         for law in (usual["usage"]["HIGH"], found["usage"]["HIGH"])
     ]
     assert costs[1] == pytest.approx(costs[0], rel=0.005)
-
-

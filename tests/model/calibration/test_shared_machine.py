@@ -26,7 +26,10 @@ def machines() -> pd.DataFrame:
         known = {**usual, **about, "lpar_name": name, "smf_sid": name if name == "PRDA" else None}
         dispatch = known.pop("used") * SECONDS
         parts.append(part.assign(machine="M1", engine_type="CP", interval_s=SECONDS, dispatch_s=dispatch, **known))
-    return pd.concat(parts, ignore_index=True)
+    cps = pd.concat(parts, ignore_index=True)
+    own = {"PRDA": 1.0, "PRDB": 0.4, "PRDC": 0.2}
+    on_ziips = cps[cps["lpar_name"].isin(own)].assign(engine_type="zIIP", shared_engines=3.0)
+    return pd.concat([cps, on_ziips.assign(dispatch_s=on_ziips["lpar_name"].map(own) * SECONDS)], ignore_index=True)
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +80,14 @@ def test_the_others_are_those_that_share_its_engines(machine):
         "PRDC": (2.5, 200.0, False),
     }
     assert [one.part for one in machine.others] == pytest.approx([0.75, 0.25])
+
+
+def test_what_each_of_the_others_uses_is_known_and_what_they_use_of_zIIPs(machine):
+    assert machine.lpar == "PRDA"
+    assert {name: used_s[0] / SECONDS for name, used_s in machine.lpars_s.items()} == pytest.approx(
+        {"PRDB": 1.5, "PRDC": 0.5}
+    )
+    assert (machine.ziips, machine.ziip_others_s[0]) == (3.0, pytest.approx(0.6 * SECONDS))
 
 
 def test_what_they_use_leaves_out_dedicated_engines_and_partition_management(machine):

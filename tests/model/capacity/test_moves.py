@@ -66,13 +66,13 @@ def test_each_number_of_engines_tried_is_a_prediction_on_so_many_of_the_machine(
         assert there.bottleneck.resource == row["limit"], row
 
 
-@pytest.mark.parametrize("cap", [1, "on"])
+@pytest.mark.parametrize("cap", [{"cap_engines": 1}, {"cap": "on"}])
 def test_the_four_hour_average_keeps_within_a_cap(cap):
     given = history()
     none = np.zeros(len(given.seconds))
     object.__setattr__(given, "machine", SharedMachine("M1", 8.0, 250.0, 1000.0, False, none + 900.0, none))
-    answer = predict(bundle(given), "PRDA", {"cap": cap, "growth_pct": 60})
-    most = (8.0 * 250 / 1000 if cap == "on" else cap) * RATING * 3600e-6
+    answer = predict(bundle(given), "PRDA", {**cap, "growth_pct": 60})
+    most = cap.get("cap_engines", 8.0 * 250 / 1000) * RATING * 3600e-6
     assert value(answer, "msu") == pytest.approx(most)
     assert value(answer, "r4ha_msu") <= most * (1 + 1e-9)
 

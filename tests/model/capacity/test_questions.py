@@ -108,10 +108,10 @@ def test_a_rate_of_a_class_replaces_what_was_recorded():
 
 def test_a_cap_that_holds_nothing_back_is_said_to():
     engines = System(HISTORY).engines
-    assert understand(System(HISTORY), {"cap": engines + 12}).notes == (
-        f"cap: {engines + 12:g} engines hold nothing back, as the LPAR has {engines:g}",
+    assert understand(System(HISTORY), {"cap_engines": engines + 12}).notes == (
+        f"cap_engines: {engines + 12:g} engines hold nothing back, as the LPAR has {engines:g}",
     )
-    assert understand(System(HISTORY), {"cap": engines - 0.5}).notes == ()
+    assert understand(System(HISTORY), {"cap_engines": engines - 0.5}).notes == ()
 
 
 def test_a_class_without_transactions_has_no_response():
@@ -134,10 +134,10 @@ def test_a_busy_is_reached_by_every_draw(busy):
 
 def test_weight_and_cap_change_what_the_machine_gives():
     weighed = understand(System(HISTORY), {"weight": 300, "cap": "on"}).scenario
-    assert (weighed.share, weighed.capped) == (0.5, True)
+    assert (weighed.cpc.share, weighed.cpc.capped) == (0.5, True)
     system = System(HISTORY)
     for cap in (1.5, "1.5"):
-        held = understand(system, {"cap": cap}).scenario
+        held = understand(system, {"cap_engines": cap}).scenario
         assert np.all(system.partition.available(held) <= 1.5)
         assert system.partition.available(held).max() == pytest.approx(1.5)
 
@@ -165,7 +165,8 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"limit.regions": 5}, "limit.regions", "no such limit shows"),
         ({"ziip_engines": 2}, "ziip_engines", "no zIIP-eligible work"),
         ({"cap": "maybe"}, "cap", "takes on"),
-        ({"cap": 0}, "cap", "engines above 0"),
+        ({"cap": 2}, "cap", "has no unit; write cap_engines=2 or cap_msu=2"),
+        ({"cap_engines": 0}, "cap_engines", "above 0"),
         ({"machine": "z99"}, "machine", "no rating of machine"),
         ({"smt": "2"}, "smt", "show no zIIPs"),
     ],

@@ -178,5 +178,3 @@ def test_nothing_is_said_of_users_in_an_interval_without_any():
     at = {"when": found["systems"]["PRDA"]["profile"]["start_local"][150]}
     for answer in (predict(found, "PRDA", at), simulated(found, "PRDA", at, horizon=2_000)):
         assert all(one.metric != "users" for one in answer.outputs)
-
-

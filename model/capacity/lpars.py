@@ -1,0 +1,316 @@
+"""The machine of an LPAR as a question changes it: engines, weight, caps, LPARs that come or go, another machine.
+
+What the LPARs of a machine use adds up: an LPAR that goes takes away what was recorded of it, one that comes brings
+what was recorded of it where it was, or what the question says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.ensemble import System
+from model.capacity.moves import installation, lpar_of, rated_msu, speed_of
+from model.capacity.parts import Machine, Scenario
+from model.capacity.profile import recorded
+from model.capacity.questions import CPC, LPARS, QuestionError, cap_to_share, finite, positive, whole
+from model.hardware.ratings import most_engines
+from model.queueing.lpar_share import Sharer
+
+Array = NDArray[np.float64]
+
+ADDED = "NAME:CPS:WEIGHT:BUSY, such as add_lpar=TEST:4:200:1.5 for 4 logical CPs, weight 200 and 1.5 busy engines"
+
+
+@dataclass(frozen=True)
+class Lpar:
+    """One of the other LPARs of a machine, and the engines it uses, (draws or 1, loads)."""
+
+    sharer: Sharer
+    engines: Array
+
+
+def with_cpc(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
+    """The scenario on the machine as the keys of :data:`model.capacity.questions.CPC` have it.
+
+    Raises:
+        QuestionError: the records show no machine, a name is unknown, or a value is out of its domain.
+    """
+    given = [key for key in CPC if key in asked]
+    if not given:
+        return scenario
+    if system.machine is None:
+        raise QuestionError(
+            given[0], asked[given[0]], f"{given[0]}: the records show no machine that the LPAR shares with others"
+        )
+    weight = float(system.entry["weights"]["own"])
+    lpars = _recorded_lpars(system, scenario)
+    machine = scenario.cpc or system.machine
+    if "cpc" in asked:
+        machine, lpars, scenario = _moved(system, scenario, asked, machine, lpars, notes)
+    if "remove_lpar" in asked:
+        lpars = _without(asked["remove_lpar"], machine, lpars, notes)
+    if "add_lpar" in asked:
+        lpars = {**lpars, **_added(system, scenario, asked["add_lpar"], machine, lpars, notes)}
+    if "weight" in asked:
+        weight = positive("weight", asked["weight"])
+    if any(key in asked for key in LPARS):
+        machine, scenario = _shared_with(machine, scenario, lpars)
+    if "weight" in asked or any(key in asked for key in LPARS):
+        theirs = sum(one.sharer.weight for one in lpars.values()) if lpars else _weight_of_others(system, asked)
+        machine = replace(machine, share=weight / (weight + theirs) if weight + theirs > 0 else 1.0)
+    if "physical_cps" in asked:
+        machine, scenario = _on_engines(system, scenario, asked, machine, notes)
+    if "physical_ziips" in asked:
+        scenario = _on_ziips(system, scenario, asked["physical_ziips"], machine)
+    machine = _capped(system, replace(scenario, cpc=machine), asked, machine, notes)
+    return replace(scenario, cpc=machine)
+
+
+def _recorded_lpars(system: System, scenario: Scenario) -> dict[str, Lpar]:
+    """The other LPARs of the recorded machine by name, with what each uses."""
+    machine, profile = system.machine, system.entry.get("profile", {})
+    assert machine is not None
+    index = list(scenario.recorded)
+    total = np.asarray(scenario.others, float) + np.zeros((1, 1))
+    known = profile.get("others")
+    grown = total / max(float(np.mean([known[i] for i in index])), 1e-12) if known and index else 1.0
+    found = {}
+    for one in machine.others:
+        values = profile.get("lpars", {}).get(one.name)
+        used = total * one.part if values is None else grown * float(np.mean([values[i] for i in index]))
+        found[one.name] = Lpar(one, np.asarray(used, float))
+    return found
+
+
+def _weight_of_others(system: System, asked: Mapping[str, Any]) -> float:
+    """Weight of all other LPARs; none where these are all gone."""
+    if any(key in asked for key in LPARS):
+        return 0.0
+    return float(system.entry["weights"]["total"]) - float(system.entry["weights"]["own"])
+
+
+def _shared_with(machine: Machine, scenario: Scenario, lpars: Mapping[str, Lpar]) -> tuple[Machine, Scenario]:
+    """The machine shared with these LPARs, and the scenario with what they use."""
+    used: Array = sum((one.engines for one in lpars.values()), np.zeros((1, 1)))
+    centre = max(float(used[0, 0]), 1e-12)
+    sharers = tuple(replace(one.sharer, part=float(one.engines[0, 0]) / centre) for one in lpars.values())
+    return replace(machine, others=sharers), replace(scenario, others=used)
+
+
+def _without(value: Any, machine: Machine, lpars: Mapping[str, Lpar], notes: list[str]) -> dict[str, Lpar]:
+    """The LPARs but for those named, by a comma where there are several."""
+    kept = dict(lpars)
+    for name in _names(value):
+        same = [known for known in kept if known.casefold() == name.casefold()]
+        if not same:
+            text = f"remove_lpar: no other LPAR {name!r} shares machine {machine.name}"
+            raise QuestionError("remove_lpar", name, text, kept)
+        gone = kept.pop(same[0])
+        notes.append(f"remove_lpar: {same[0]} takes {float(gone.engines[0, 0]):.4g} busy engines with it")
+    return kept
+
+
+def _added(
+    system: System, scenario: Scenario, value: Any, machine: Machine, lpars: Mapping[str, Lpar], notes: list[str]
+) -> dict[str, Lpar]:
+    """LPARs that come: systems of the installation by name, or described; by a comma where there are several."""
+    found: dict[str, Lpar] = {}
+    for text in _names(value):
+        name, *parts = (part.strip() for part in text.split(":"))
+        if name.casefold() in (known.casefold() for known in (*lpars, *found, machine.lpar)):
+            raise QuestionError("add_lpar", text, f"add_lpar: machine {machine.name} has an LPAR {name} already")
+        if not parts:
+            found[name] = _of_installation(system, scenario, name, notes)
+            continue
+        if len(parts) != 3:
+            raise QuestionError("add_lpar", text, f"add_lpar: {text!r} should be {ADDED}")
+        cps, weight, busy = whole("add_lpar", parts[0]), positive("add_lpar", parts[1]), finite("add_lpar", parts[2])
+        if not 0 <= busy <= cps:
+            raise QuestionError("add_lpar", text, f"add_lpar: {busy:g} busy engines should be 0 to its {cps} CPs")
+        found[name] = Lpar(Sharer(float(cps), weight, name=name), np.array([[busy]]))
+    return found
+
+
+def _of_installation(system: System, scenario: Scenario, name: str, notes: list[str]) -> Lpar:
+    """A system of the installation as another LPAR, with what was recorded of it at the same time."""
+    systems = {
+        one: entry for one, entry in installation(system).items() if "on_machine" in entry and "profile" in entry
+    }
+    entry = named_system(systems, name)
+    if entry is None or entry is system.entry:
+        text = f"add_lpar: no system {name!r} with records of its machine; describe it as {ADDED}"
+        raise QuestionError("add_lpar", name, text, (one for one in systems if systems[one] is not system.entry))
+    used, when = at_the_same_time(system, scenario, entry, entry["profile"]["recorded"]["busy"])
+    faster = _slower(system, scenario, entry, "add_lpar")
+    notes.append(f"add_lpar: {name} uses {used * faster:.4g} engines here, {when}")
+    return Lpar(_as_sharer(entry, name), np.array([[used * faster]]))
+
+
+def _as_sharer(entry: Mapping[str, Any], name: str) -> Sharer:
+    """An LPAR as its own records define it."""
+    there, engines = entry["on_machine"], float(entry["engines"])
+    most = engines if there["cap_engines"] is None else min(engines, float(there["cap_engines"]))
+    return Sharer(most, float(entry["weights"]["own"]), bool(there["capped"]), name=there.get("lpar") or name)
+
+
+def _slower(system: System, scenario: Scenario, entry: Mapping[str, Any], key: str) -> float:
+    """Engines here that do what one engine of another system does; 1 on machines of one type."""
+    if str(entry["machine"]) == str(system.entry.get("machine", "")):
+        return 1.0
+    return speed_of(system, entry, key).su_per_s / speed_of(system, system.entry, key, scenario.engines).su_per_s
+
+
+def _moved(
+    system: System,
+    scenario: Scenario,
+    asked: Mapping[str, Any],
+    machine: Machine,
+    lpars: dict[str, Lpar],
+    notes: list[str],
+) -> tuple[Machine, dict[str, Lpar], Scenario]:
+    """The LPAR on another machine of the installation, beside the LPARs of that one."""
+    value = str(asked["cpc"]).strip()
+    if "machine" in asked:
+        raise QuestionError("cpc", value, f"cpc: {value} brings its own machine type; leave machine out")
+    name, entry = lpar_of(system, value)
+    there = entry["on_machine"]
+    if there["name"] == machine.name:
+        return machine, lpars, scenario
+    used, when = at_the_same_time(system, scenario, entry, entry["profile"]["recorded"]["busy"])
+    members = {name: Lpar(_as_sharer(entry, name), np.array([[used]]))}
+    for one in there["others"]:
+        values = entry["profile"].get("lpars", {}).get(one["name"])
+        part = 1.0 if values is not None else float(one["part"])
+        used, when = at_the_same_time(system, scenario, entry, values or entry["profile"]["others"])
+        members[one["name"]] = Lpar(Sharer(**one), np.array([[used * part]]))
+    notes.append(
+        f"cpc: the LPARs of machine {there['name']} use what they did {when}; the weight of this one stays as it is"
+    )
+    return (
+        replace(
+            machine,
+            name=str(there["name"]),
+            engines=float(there["engines"]),
+            management=float(there["management"]),
+            ziips=float(there.get("ziips", 0.0)),
+        ),
+        members,
+        scenario,
+    )
+
+
+def at_the_same_time(
+    system: System, scenario: Scenario, entry: Mapping[str, Any], values: Sequence[float | None]
+) -> tuple[float, str]:
+    """Mean of another system's recorded values in the intervals that a question starts from, and when that was.
+
+    Where nothing was recorded of it then, in the same hours of the week; else in all of its intervals.
+    """
+    own, theirs = recorded(system.entry["profile"]).times[list(scenario.recorded)], recorded(entry["profile"]).times
+    length = np.timedelta64(int(entry["profile"]["seconds"]), "s")
+    at = np.searchsorted(theirs, own, side="right") - 1
+    same = at[(at >= 0) & (own - theirs[np.maximum(at, 0)] < length)]
+    hours = _hour_of_week(theirs)
+    for index, when in (
+        (same, "at the same time"),
+        (np.flatnonzero(np.isin(hours, _hour_of_week(own))), "in the same hour of the week, on average"),
+        (np.arange(len(theirs)), "on average"),
+    ):
+        some = np.array([np.nan if values[i] is None else values[i] for i in index], float)
+        if len(some) and not np.isnan(some).all():
+            return float(np.nanmean(some)), when
+    return 0.0, "on average"
+
+
+def _hour_of_week(times: NDArray[np.datetime64]) -> NDArray[np.int64]:
+    hours: NDArray[np.int64] = times.astype("datetime64[h]").astype(np.int64)
+    return hours % (7 * 24)
+
+
+def _on_engines(
+    system: System, scenario: Scenario, asked: Mapping[str, Any], machine: Machine, notes: list[str]
+) -> tuple[Machine, Scenario]:
+    """The machine with another number of physical CPs."""
+    physical = whole("physical_cps", asked["physical_cps"])
+    if physical < scenario.engines:
+        text = f"physical_cps: {physical} is fewer than the {scenario.engines:g} logical CPs of the LPAR"
+        raise QuestionError("physical_cps", physical, f"{text}; ask with engines={physical} or fewer, too")
+    most = most_engines(scenario.machine or str(system.entry.get("machine", "")))
+    if most is not None and physical > most:
+        raise QuestionError(
+            "physical_cps", physical, f"physical_cps: {physical} is more than such a machine has: {most}"
+        )
+    each = rated_msu(system, scenario, machine.engines, physical)
+    if each is not None:
+        notes.append(
+            f"physical_cps: an engine of {physical} is rated at {each:.4g} MSU, as MSU ratings are those of the model"
+        )
+    return replace(machine, engines=float(physical)), replace(scenario, msu_per_engine=each or scenario.msu_per_engine)
+
+
+def _on_ziips(system: System, scenario: Scenario, value: Any, machine: Machine) -> Scenario:
+    """The scenario where the machine has another number of shared zIIPs."""
+    physical = whole("physical_ziips", value, least=0)
+    if machine.ziips <= 0 or scenario.ziips <= 0:
+        text = "physical_ziips: the records show no zIIPs that the LPAR shares; ask for its own with ziip_engines"
+        raise QuestionError("physical_ziips", value, text)
+    used = system.entry["profile"].get("ziip_others", [])
+    others = float(np.mean([used[i] for i in scenario.recorded])) if used and scenario.recorded else 0.0
+    if physical < scenario.ziips:
+        text = f"physical_ziips: {physical} is fewer than the {scenario.ziips:g} logical zIIPs of the LPAR"
+        raise QuestionError("physical_ziips", value, f"{text}; ask with ziip_engines={physical} or fewer, too")
+    # What the others left of the recorded zIIPs is in the recorded waits.
+    before, after = (min(scenario.ziips, max(count - others, 0.0)) for count in (machine.ziips, float(physical)))
+    return replace(scenario, ziips_left=scenario.ziips * min(after / before, 1.0) if before > 0 else after)
+
+
+def _capped(
+    system: System, scenario: Scenario, asked: Mapping[str, Any], machine: Machine, notes: list[str]
+) -> Machine:
+    """The machine with the LPAR held as asked."""
+    if "cap_engines" in asked and "cap_msu" in asked:
+        raise QuestionError(
+            "cap_msu", asked["cap_msu"], "at: cap_engines and cap_msu say the cap twice; give one of them"
+        )
+    if "cap" in asked:
+        machine = replace(machine, capped=cap_to_share(asked["cap"]))
+        if not machine.capped:
+            machine = replace(machine, cap_engines=None)
+    if "cap_engines" in asked:
+        most = positive("cap_engines", asked["cap_engines"])
+        if most >= scenario.engines:
+            notes.append(f"cap_engines: {most:g} engines hold nothing back, as the LPAR has {scenario.engines:g}")
+        machine = replace(machine, cap_engines=most)
+    if "cap_msu" in asked:
+        each = scenario.msu_per_engine or system.msu_per_engine
+        if each is None:
+            text = "cap_msu: the records have no MSU rating of an engine; ask with cap_engines"
+            raise QuestionError("cap_msu", asked["cap_msu"], text)
+        most = positive("cap_msu", asked["cap_msu"]) / each
+        notes.append(
+            f"cap_msu: {float(asked['cap_msu']):g} MSU are {most:.4g} engines, and hold the LPAR at every moment; a "
+            "defined capacity holds it only once its rolling four-hour average reaches it"
+        )
+        machine = replace(machine, cap_engines=most)
+    return machine
+
+
+def _names(value: Any) -> list[str]:
+    return [name.strip() for name in str(value).split(",") if name.strip()]
+
+
+def named_system(systems: Mapping[str, Mapping[str, Any]], name: str) -> Mapping[str, Any] | None:
+    """A system by its id, its SMF identifier or the name of its LPAR; None where there is none, or are several."""
+    wanted = name.casefold()
+    same = [
+        entry
+        for one, entry in systems.items()
+        if wanted in (one.casefold(), str(entry.get("smf_sid", "")).casefold())
+        or wanted == str((entry.get("on_machine") or {}).get("lpar", "")).casefold()
+    ]
+    return same[0] if len(same) == 1 else None
