@@ -36,6 +36,8 @@ def test_factors_of_delays_are_those_of_the_samples(fitted):
     for name, factor, rest in zip(("HIGH", "LOW"), FACTORS, REST_MS, strict=True):
         assert fitted[name]["short"]["centre"] == pytest.approx(factor, rel=0.02), name
         assert fitted[name]["rest_ms"]["centre"] == pytest.approx(rest, rel=0.02), name
+        lo, hi = np.quantile(fitted[name]["short"]["draws"], [0.005, 0.995])
+        assert lo <= factor <= hi, name
         assert fitted[name]["origin"] == "samples of delays, and responses"
 
 
