@@ -1,54 +1,108 @@
-"""What the Dagster server loads: assets, the nightly job and its schedule, the sensor on the landing folder."""
+"""What the Dagster server loads: assets, the nightly job and its schedule, the sensors."""
 
 import datetime as dt
+import hashlib
 import json
 
 import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from pipelines import assets, settings
+from pipelines.assets import DAY, run_of
 from pipelines.home import Home
-from pipelines.nights.landing import fingerprint, local
-from pipelines.partitions import daily, landed
+from pipelines.nights import landing, night
+
+JOB = "night"
+#: Tag of the runs of `etalon nightly`, which reports them itself.
+NIGHTLY = "etalon/nightly"
 
 
 @dg.schedule(
-    job_name="day",
+    job_name=JOB,
     cron_schedule="15 0 * * *",
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.RUNNING,
 )
-def nightly(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest]:
-    """A quarter past midnight UTC, for the day that has just ended and every day whose last run failed."""
+def nightly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    """A quarter past midnight UTC, for the day that has just ended."""
     ended = (context.scheduled_execution_time.astimezone(dt.UTC) - dt.timedelta(days=1)).date().isoformat()
-    days = sorted({ended, *_failed(context.instance)})
-    return [dg.RunRequest(run_key=f"nightly-{ended}-{day}", partition_key=day) for day in days]
+    return dg.RunRequest(run_key=f"nightly-{ended}", tags={DAY: ended})
 
 
-def _failed(instance: dg.DagsterInstance) -> list[str]:
-    """Days whose last run failed."""
-    last = instance.get_run_partition_data(dg.RunsFilter(job_name="day"))
-    return [of.partition for of in last if of.status is dg.DagsterRunStatus.FAILURE]
+@dg.sensor(job_name=JOB, minimum_interval_seconds=60, default_status=dg.DefaultSensorStatus.RUNNING)
+def landed(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+    """A run once complete files are the same, in name, size and time, as at the look before.
 
-
-@dg.sensor(job_name="day", minimum_interval_seconds=60, default_status=dg.DefaultSensorStatus.RUNNING)
-def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-    """A run for every day whose landed files are the same, in name, size and time, as at the look before.
-
-    No clock is compared with another: a file server's may differ. The same files are run once.
+    No clock is compared with another: a file server's may differ. The same files are asked for once.
     """
     home = Home.from_environment()
     rules = settings.read(home).landing
-    folder = local(home, rules)
-    known = set(daily.get_partition_keys())
-    seen = {day: fingerprint(files) for day, files in sorted(landed(folder, rules).items()) if day in known}
+    if isinstance(rules.folder, str):
+        return dg.SensorResult(skip_reason="landing.folder is an address: the schedule fetches its files")
+    folder = landing.local(home, rules)
     before = json.loads(context.cursor or "{}")
-    requests = [
-        dg.RunRequest(run_key=f"landed-{day}-{mark}", partition_key=day)
-        for day, mark in seen.items()
-        if before.get(day) == mark
-    ]
-    waiting = None if requests else f"nothing in {folder} has stood still since the look before"
-    return dg.SensorResult(run_requests=requests or None, skip_reason=waiting, cursor=json.dumps(seen))
+    marks = {str(path): landing.fingerprint([path]) for path, why_left in landing.files(folder, rules) if not why_left}
+    # Marks of the look before, and whether a run was asked for of the file as it is.
+    seen = {path: [mark, before.get(path) == [mark, True]] for path, mark in marks.items()}
+    new = [path for path, (mark, asked) in seen.items() if before.get(path) == [mark, False] and not asked]
+    if not new:
+        return dg.SensorResult(skip_reason=f"nothing new in {folder} has stood still", cursor=json.dumps(seen))
+    for path in new:
+        seen[path][1] = True
+    key = hashlib.sha256(json.dumps([[path, marks[path]] for path in new]).encode()).hexdigest()[:16]
+    return dg.SensorResult(run_requests=[dg.RunRequest(run_key=f"landed-{key}")], cursor=json.dumps(seen))
+
+
+def failure_of(instance: dg.DagsterInstance, run_id: str) -> str:
+    """Why a run failed, as Dagster says it: the error of a step, or else of the run."""
+    kinds = dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.RUN_CANCELED
+    for event in instance.all_logs(run_id, of_type=set(kinds)):
+        if (said := event.dagster_event) is not None:
+            error = getattr(said.event_specific_data, "error", None)
+            while error is not None and error.cause is not None:
+                error = error.cause
+            return (
+                f"{said.step_key}: {error.message.strip()}"
+                if error is not None and said.step_key
+                else said.message or ""
+            )
+    return "The run failed; Dagster says no more."
+
+
+def _reporting(status: dg.DagsterRunStatus) -> dg.SensorDefinition:
+    """Ends the nights whose run came to this end."""
+
+    @dg.run_status_sensor(
+        run_status=status, name=f"report_{status.value.lower()}", default_status=dg.DefaultSensorStatus.RUNNING
+    )
+    def report(context: dg.RunStatusSensorContext) -> None:
+        """Exit code, messages and pages of a night that the daemon ran."""
+        run = context.dagster_run
+        if run.job_name == JOB and NIGHTLY not in run.tags:
+            home = Home.from_environment()
+            failure = "" if status is dg.DagsterRunStatus.SUCCESS else failure_of(context.instance, run.run_id)
+            night.finish(home, settings.read(home), run_of(context.instance, run), failure)
+
+    return report
+
+
+def _jobs(home: Home, with_marts: bool = True) -> tuple[list[dg.AssetsDefinition], UnresolvedAssetJobDefinition]:
+    of_a_night = assets.of_a_night(home, with_marts=with_marts)
+    job = dg.define_asset_job(
+        JOB,
+        selection=dg.AssetSelection.assets(*of_a_night),
+        # A step in a process of its own would begin with four seconds of imports.
+        executor_def=dg.in_process_executor,
+        tags={"dagster/retry_strategy": "ALL_STEPS"},
+        description="What has landed, from files to the published snapshot, the champion and the morning's page.",
+    )
+    return of_a_night, job
+
+
+def night_job(home: Home, *, with_marts: bool) -> dg.JobDefinition:
+    """The job of a night over a state folder, without the assets of the marts where nothing is due for them."""
+    of_a_night, job = _jobs(home, with_marts)
+    return dg.Definitions(assets=[assets.landing_files, *of_a_night], jobs=[job]).resolve_job_def(JOB)
 
 
 @dg.definitions
@@ -56,17 +110,11 @@ def defs() -> dg.Definitions:
     """The code location, over the state folder that ETALON_HOME names."""
     home = Home.from_environment()
     home.activate()
-    of_a_day = assets.of_a_day(assets.dbt_project(home))
-    day = dg.define_asset_job(
-        "day",
-        selection=dg.AssetSelection.assets(*of_a_day),
-        partitions_def=daily,
-        executor_def=dg.multiprocess_executor.configured({"max_concurrent": 2}),
-        description="A day's records, from landed files to the published snapshot and the champion.",
-    )
+    of_a_night, job = _jobs(home)
+    ends = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
     return dg.Definitions(
-        assets=[assets.landing_files, *of_a_day],
-        jobs=[day],
+        assets=[assets.landing_files, *of_a_night],
+        jobs=[job],
         schedules=[nightly],
-        sensors=[landing],
+        sensors=[landed, *map(_reporting, ends)],
     )

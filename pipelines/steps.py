@@ -161,7 +161,7 @@ def build(home: Home, *, select: str | None = None, everything: bool = False, pr
 
 
 def _dbt(home: Home, database: Path, target: Path, *more: str) -> None:
-    from pipelines import metrics, record_marts
+    from pipelines import record_marts
 
     idle = record_marts.prepare(home, database)
     record_marts.make_empty(database, idle)
@@ -169,13 +169,19 @@ def _dbt(home: Home, database: Path, target: Path, *more: str) -> None:
     call = dbt_call(home, database, target, "--quiet", *more)
     done = subprocess.run(**call, capture_output=True, text=True, check=False)
     if done.returncode:
-        output = done.stdout.strip() or done.stderr.strip()
-        unknown = metrics.unknown_column(home, output)
-        if unknown is not None:
-            raise EtalonError(unknown, Exit.NO_INPUT)
-        locked = "could not set lock" in output.lower()
-        message = (output.partition("Traceback (most recent")[0].strip() or output)[-4000:]
-        raise EtalonError(f"dbt could not build the marts:\n{message}", Exit.LOCKED if locked else Exit.FAILED)
+        raise dbt_failure(home, done.stdout.strip() or done.stderr.strip())
+
+
+def dbt_failure(home: Home, output: str) -> EtalonError:
+    """The error for a build of dbt that failed with this account."""
+    from pipelines import metrics
+
+    unknown = metrics.unknown_column(home, output)
+    if unknown is not None:
+        return EtalonError(unknown, Exit.NO_INPUT)
+    locked = "could not set lock" in output.lower()
+    message = (output.partition("Traceback (most recent")[0].strip() or output)[-4000:]
+    return EtalonError(f"dbt could not build the marts:\n{message}", Exit.LOCKED if locked else Exit.FAILED)
 
 
 def dbt_call(home: Home, database: Path, target: Path, *more: str) -> dict[str, Any]:

@@ -2,19 +2,15 @@
 
 import datetime as dt
 import json
-import logging
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
 import yaml
 
-from expectations.result import QualityError, QualityLocked
-from pipelines.exits import EtalonError, Exit
 from pipelines.nights.landing import fingerprint
 from tests.pipelines.conftest import ROOT
 
@@ -47,11 +43,10 @@ import json, sys
 import dagster as dg
 from pipelines.definitions import defs
 
-day = sys.argv[1]
 # What runs leave in the instance of dagster.yaml is Dagster's affair, and a fifth of the time.
 with dg.DagsterInstance.ephemeral() as instance:
-    job = defs().resolve_job_def("day")
-    result = job.execute_in_process(instance=instance, partition_key=day)
+    job = defs().resolve_job_def("night")
+    result = job.execute_in_process(instance=instance)
     evaluations = result.get_asset_check_evaluations()
     checks = {e.asset_check_key.name: e.passed for e in evaluations}
     named = ("every_byte_accounted_for", "nothing_quarantined", "critical_expectations", "warnings", "validation_gate")
@@ -83,9 +78,10 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
     from model.lab.rendering import render
 
     home = tmp_path_factory.mktemp("day")
+    (home / "etalon.toml").write_text("[landing]\nsettle_s = 0\n")
     for system in ("cics52-18cp", "cics53-18cp"):
         render(system, home / "landing" / DAY)
-    return home, run(MATERIALISED, home, DAY)
+    return home, run(MATERIALISED, home)
 
 
 @pytest.mark.slow
@@ -94,7 +90,8 @@ def test_the_server_loads_the_code_location_with_schedule_sensor_pool_and_blocki
     assert done.returncode == 0, done.stderr[-4000:]
     seen = result_of(done)
     assert seen["schedules"] == {"nightly": "RUNNING"}
-    assert seen["sensors"] == {"landing": "RUNNING"}
+    assert set(seen["sensors"]) == {"landed", "report_success", "report_failure", "report_canceled"}
+    assert set(seen["sensors"].values()) == {"RUNNING"}
     assert {
         "landing_files",
         "raw_records",
@@ -105,7 +102,7 @@ def test_the_server_loads_the_code_location_with_schedule_sensor_pool_and_blocki
     } <= set(seen["assets"])
     writers = {"raw_records", "quality_report", "published_snapshot", "marts/fct_point", "staging/stg_rmf_cpu_system"}
     assert {asset: seen["pools"].get(asset) for asset in writers} == {key: ["duckdb_writer"] for key in writers}
-    assert {"every_byte_accounted_for", "critical_expectations"} <= set(seen["blocking"])
+    assert seen["blocking"] == ["critical_expectations"]
     assert seen["telemetry"] is False
     assert list((tmp_path / "dagster").rglob("*.db")), "the run storage is not under the state folder"
 
@@ -146,18 +143,6 @@ def touch(path: Path, when: dt.datetime) -> Path:
     return path
 
 
-def test_landed_files_belong_to_the_day_of_their_folder_or_of_their_last_change(tmp_path):
-    from pipelines.partitions import FIRST_DAY, landed
-
-    noon = dt.datetime(2026, 11, 19, 12, tzinfo=dt.UTC)
-    named = touch(tmp_path / "2026-11-20" / "deep" / "a.smf", noon)
-    plain = touch(tmp_path / "b.smf", noon)
-    ancient = touch(tmp_path / "c.smf", dt.datetime(2001, 1, 1, tzinfo=dt.UTC))
-    touch(tmp_path / "d.smf.part", noon)
-    touch(tmp_path / ".e.smf", noon)
-    assert landed(tmp_path) == {"2026-11-20": [named], "2026-11-19": [plain], FIRST_DAY.isoformat(): [ancient]}
-
-
 def test_the_same_files_are_asked_for_once_and_a_grown_file_again(tmp_path):
     when = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
     path = touch(tmp_path / "a.smf", when)
@@ -168,49 +153,44 @@ def test_the_same_files_are_asked_for_once_and_a_grown_file_again(tmp_path):
     assert fingerprint([path]) != first
 
 
-def look(cursor: str | None) -> tuple[list[str], str]:
-    """The days the sensor asks for, and what it remembers."""
+def look(cursor: str | None) -> tuple[int, str]:
+    """How many runs the sensor asks for, and what it remembers."""
     import dagster as dg
 
-    from pipelines.definitions import landing
+    from pipelines.definitions import landed
 
-    result = landing(dg.build_sensor_context(cursor=cursor))
-    return [request.partition_key for request in result.run_requests or ()], result.cursor
+    result = landed(dg.build_sensor_context(cursor=cursor))
+    return len(result.run_requests or ()), result.cursor
 
 
-def test_the_sensor_asks_for_a_day_once_its_files_stand_still_between_two_looks(tmp_path, monkeypatch):
+def test_the_sensor_asks_for_a_run_once_files_stand_still_between_two_looks(tmp_path, monkeypatch):
     monkeypatch.setenv("ETALON_HOME", str(tmp_path))
-    assert look(None)[0] == []
+    assert look(None)[0] == 0
     path = touch(tmp_path / "landing" / "2026-11-20" / "a.smf", dt.datetime(2026, 11, 20, tzinfo=dt.UTC))
-    days, cursor = look(None)
-    assert days == [], "a file seen for the first time may still be growing"
+    runs, cursor = look(None)
+    assert runs == 0, "a file seen for the first time may still be growing"
     path.write_bytes(b"longer")
     os.utime(path, (0, 0))
-    days, cursor = look(cursor)
-    assert days == [], "it has grown since, whatever its time says"
-    touch(tmp_path / "landing" / "2026-11-19" / "b.smf", dt.datetime(2026, 11, 19, tzinfo=dt.UTC))
-    days, cursor = look(cursor)
-    assert days == ["2026-11-20"]
-    assert look(cursor)[0] == ["2026-11-19", "2026-11-20"]
+    runs, cursor = look(cursor)
+    assert runs == 0, "it has grown since, whatever its time says"
+    touch(tmp_path / "landing" / "b.smf", dt.datetime(2026, 11, 19, tzinfo=dt.UTC))
+    counts = []
+    for _ in range(3):
+        runs, cursor = look(cursor)
+        counts.append(runs)
+    assert counts == [1, 1, 0], "each file is asked for once"
+    (tmp_path / "landing" / "b.smf").unlink()
+    assert look(cursor)[0] == 0, "a file that went to the archive is no news"
 
 
-def test_the_schedule_asks_for_the_day_that_ended_and_for_those_whose_last_run_failed():
+def test_the_schedule_asks_for_the_day_that_ended():
     import dagster as dg
-    from dagster._core.test_utils import create_run_for_test
 
     from pipelines.definitions import nightly
 
-    failed, done = dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.SUCCESS
-    runs = {"2026-11-16": [failed, done], "2026-11-17": [done, failed], "2026-11-18": [failed], "2026-11-19": [done]}
     midnight = dt.datetime(2026, 11, 21, 0, 15, tzinfo=dt.UTC)
-    # What asks a schedule gives it the address of an instance, which one in memory has not.
-    with dg.instance_for_test() as instance:
-        for day, statuses in runs.items():
-            for status in statuses:
-                create_run_for_test(instance, job_name="day", status=status, tags={"dagster/partition": day})
-        requests = nightly(dg.build_schedule_context(instance=instance, scheduled_execution_time=midnight))
-    assert [request.partition_key for request in requests] == ["2026-11-17", "2026-11-18", "2026-11-20"]
-    assert len({request.run_key for request in requests}) == 3
+    request = nightly(dg.build_schedule_context(scheduled_execution_time=midnight))
+    assert request.tags["etalon/day"] == "2026-11-20"
 
 
 def page_of(metadata) -> str:
@@ -222,6 +202,7 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
     import dagster as dg
 
     from pipelines import assets, steps
+    from pipelines.home import Home
 
     class Validation:
         gates: ClassVar = {}
@@ -233,13 +214,16 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
             rows = [{"system": "shop", "metric": "itr_tps", "measured": 5.0}]
             return {"rows": rows, "histories": [], "drift": [], "checks": [check]}
 
-    monkeypatch.setattr("os.environ", os.environ | {"ETALON_HOME": str(tmp_path)})
+    home = Home(tmp_path)
     folder = tmp_path / "landing" / DAY
     folder.mkdir(parents=True)
     (folder / "words.txt").write_text("words and more words\n" * 9)
     fitted = steps.Fitted("etalon-capacity/7", True, Validation(), tmp_path / "champion.json")
     monkeypatch.setattr(steps, "fit", lambda home: fitted)
-    result = dg.materialize([assets.landing_files, assets.raw_records, assets.champion], partition_key=DAY)
+    monkeypatch.setattr(steps, "data_identity", lambda home: {})
+    monkeypatch.setenv("ETALON_LANDING__SETTLE_S", "0")
+    parts = [assets.landing_files, assets.raw_records(home), assets.champion(home, "raw_records")]
+    result = dg.materialize(parts)
     metadata = {e.asset_check_key.name: e.metadata for e in result.get_asset_check_evaluations()}
     assert set(metadata) == {
         "every_byte_accounted_for",
@@ -254,46 +238,3 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
     page = page_of(metadata["validation_gate"])
     assert "etalon-capacity/7 is champion" in page
     assert "<td>coverage</td>" in page and "<td>itr_tps</td>" in page
-
-
-@pytest.mark.slow
-def test_the_marts_of_a_day_without_files_are_built_over_empty_tables(day, tmp_path, monkeypatch):
-    import duckdb
-
-    from pipelines import assets
-    from pipelines.home import Home
-
-    files = []
-
-    def counted(context, project, home, work):
-        with duckdb.connect(str(work.database), read_only=True) as con:
-            files.append(con.execute("SELECT count(*) FROM meta.ledger").fetchone()[0])
-        return SimpleNamespace(stream=lambda: iter(()))
-
-    monkeypatch.setattr("os.environ", os.environ | Home(tmp_path).environment())
-    monkeypatch.setattr(assets, "_running", counted)
-    built = assets.marts(assets.dbt_project(Home(day[0])))
-    context = SimpleNamespace(selected_asset_keys=built.keys, assets_def=built, log=logging.getLogger("dagster"))
-    assert list(built.op.compute_fn.decorated_fn(context)) == []
-    assert files == [0]
-
-
-@pytest.mark.parametrize(
-    ("error", "again"),
-    [
-        (EtalonError("no snapshot", Exit.NOT_READY), False),
-        (EtalonError("in use", Exit.LOCKED), True),
-        (QualityLocked("in use"), True),
-        (QualityError("no marts"), False),
-        (OSError("out of memory"), True),
-    ],
-)
-def test_only_what_waiting_may_mend_is_tried_again(error, again):
-    import dagster as dg
-
-    from pipelines.assets import as_failures
-
-    with pytest.raises(type(error) if again else dg.Failure) as raised, as_failures():
-        raise error
-    if not again:
-        assert raised.value.allow_retries is False

@@ -3,15 +3,19 @@
 import datetime as dt
 import importlib
 import os
+import shutil
 import time
 
+import dagster as dg
 import pytest
 
 from ingest import registry
 from ingest import warehouse as opened
-from pipelines import steps
+from pipelines import assets, steps
+from pipelines.building.marts import unpublished
 from pipelines.home import Home
 from pipelines.nights import coverage
+from pipelines.nights.night import patiently
 
 DAY = dt.date(2026, 11, 20)
 
@@ -45,12 +49,28 @@ def warehouse(tmp_path, new_warehouse):
     return home
 
 
+@pytest.fixture(scope="session")
+def instance(tmp_path_factory):
+    """The storage of Dagster without runs: making it takes longer than a night."""
+    home = Home(tmp_path_factory.mktemp("dagster"))
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in home.environment().items():
+            patched.setenv(name, value)
+        with dg.DagsterInstance.get() as made:
+            assert made.get_runs_count() == 0
+    return home.dagster
+
+
 @pytest.fixture
-def made_up(tmp_path, monkeypatch, new_warehouse):
+def made_up(tmp_path, monkeypatch, new_warehouse, instance):
     """A state folder with a landed runs file, dbt and expectations replaced by what they leave behind."""
+    from pipelines import dbt_assets
     from pipelines.building import touched
 
     home = Home(tmp_path / "state")
+    for name, value in home.environment().items():
+        monkeypatch.setenv(name, value)
+    shutil.copytree(instance, home.dagster)
     new_warehouse(home.warehouse)
     landed(home.landing, "a.runs.csv").write_text(
         "system_id,smf_sid,point,condition,start_utc,end_utc\n"
@@ -65,13 +85,26 @@ def made_up(tmp_path, monkeypatch, new_warehouse):
         made.append("build")
         return "all of it"
 
+    def marts(home, project):
+        @dg.asset(key=["marts", "dim_metric"], deps=["raw_records"])
+        def dim_metric(context) -> None:
+            with assets.step(home, context, "building the marts") as step:
+                step.night.due = patiently(lambda: unpublished(home))
+                if step.night.due:
+                    step.night.built = patiently(lambda: steps.build(home, progress=step.night.late.append))
+
+        return dim_metric
+
     class Passed:
         verdict, counts, problems = "pass", {"pass": 1, "warn": 0, "fail": 0}, ()
+        extent = "the whole warehouse"
 
     def check(home):
         made.append("check")
         return Passed
 
+    monkeypatch.setattr(dbt_assets, "dbt_project", lambda home: None)
+    monkeypatch.setattr(dbt_assets, "marts", marts)
     monkeypatch.setattr(steps, "build", build)
     monkeypatch.setattr(steps, "check", check)
     monkeypatch.setattr(coverage, "lacks", lambda *_: [])

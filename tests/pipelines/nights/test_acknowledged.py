@@ -19,7 +19,7 @@ def test_a_note_shows_with_its_finding_from_then_on(made_up, monkeypatch):
     assert acknowledged.acknowledge(home, "prda", "RMF is off until Monday") == ["PRDA: no SMF 70.1 of 2026-11-20"]
     night = run.run(home, DAY)
     assert night.verdict.endswith("1 thing missing; 1 acknowledged")
-    assert [event.text for event in run.events(night)] == ["PRDB: nothing"]
+    assert [event.text for event in night.events] == ["PRDB: nothing"]
     page = max(home.nights.glob("20*.html"))
     assert "RMF is off until Monday" in page.read_text()
     acknowledged.acknowledge(home, "PRDA", "")
@@ -40,7 +40,7 @@ def test_a_note_goes_with_its_finding_and_one_that_comes_again_is_told(made_up, 
     assert run.run(home, DAY).published
     assert not acknowledged.notes(home)
     monkeypatch.setattr(coverage, "lacks", lambda *_: lost)
-    assert [event.text for event in run.events(run.run(home, DAY))] == [lost[0].text]
+    assert [event.text for event in run.run(home, DAY).events] == [lost[0].text]
 
 
 def test_what_was_missing_is_looked_for_again_until_it_is_acknowledged(made_up, monkeypatch):

@@ -4,6 +4,7 @@ import json
 
 from pipelines.home import Home
 from pipelines.nights import accounts, findings, page, run
+from pipelines.nights.night import Night
 from tests.pipelines.nights.conftest import DAY, landed
 
 
@@ -14,7 +15,7 @@ def test_a_bad_record_is_shown_in_hexadecimal_digits_and_ebcdic():
 
 
 def night(started, **found):
-    return run.Night("2026-11-20", started, "later", **found).to_dict()
+    return Night("2026-11-20", started, "later", **found).to_dict()
 
 
 def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_new_and_gone(tmp_path):

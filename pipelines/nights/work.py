@@ -1,0 +1,186 @@
+"""The steps of a night: complete files, what is due, what is missing, what is too old."""
+
+import datetime as dt
+from collections.abc import Iterable
+from typing import Any
+
+from pipelines import steps
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
+from pipelines.nights import accounts, acknowledged, coverage, headroom, landing, retention
+from pipelines.nights.findings import RULES_OF_FILES, lack_name, undecoded
+from pipelines.nights.night import Step, patiently
+from pipelines.nights.remote import Remote
+from pipelines.settings import Settings
+from state.catalogue import FITTED, HEADROOM, MISSING
+
+
+def load(step: Step) -> None:
+    """Load complete files that were not loaded as they are now.
+
+    To the archive, if there is one, go those that an earlier night loaded and that are the same since: whoever wrote a
+    file then may have gone on.
+    """
+    home, rules, night = step.home, step.rules, step.night
+    remote = Remote(home, rules.landing) if isinstance(rules.landing.folder, str) else None
+    version = _version(home)
+    before: landing.Memory = patiently(lambda: landing.Memory.read(home.warehouse, version))
+    loaded, unread = dict(before.loaded), dict(before.unread)
+    folder = landing.local(home, rules.landing) if remote is None else remote.copies
+    if remote is None:
+        seen = landing.arrivals(folder, rules.landing, before.seen)
+        same = (found for found in seen if loaded.get(found.name) == found.mark)
+        night.left = landing.archive(same, folder, rules.landing)
+    else:
+        night.left = remote.fetch(loaded)
+        seen = remote.arrivals(before.seen)
+
+    def here(text: str) -> str:
+        """Files as they are called in the landing folder, wherever on the machine that is."""
+        return text.replace(f"{folder}/", "")
+
+    night.left |= {here(found.name): found.why_left for found in seen if found.why_left}
+    wanted = _wanted(seen, before)
+    if wanted:
+        reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted]))
+        night.files = [accounts.of_report(report, folder) for report in reports]
+        night.codes += [int(report.exit_code) for report in reports if report.exit_code]
+        bad = undecoded(night.files)
+        night.notes += [file["message"] for file in night.files if file["message"] and file not in bad]
+        # No later night finds data in an empty member of an archive.
+        missed = [r.path for r in reports if r.status in ("failed", "busy") and (r.bytes or "!" not in r.path)]
+        unknown = [report.path for report in reports if int(report.exit_code) == Exit.UNRECOGNISED]
+        for found in wanted:
+            if _is_of(found.name, missed):
+                continue
+            if _is_of(found.name, unknown):
+                unread[found.name] = found.mark
+                night.left[here(found.name)] = "could not be decoded; looked at again when it or layouts change"
+            elif remote is None:
+                loaded[found.name] = found.mark
+            else:
+                name = found.path.relative_to(folder).as_posix()
+                loaded[name] = remote.marks[name]
+                found.path.unlink()
+    marks = {found.name: found.mark for found in seen}
+    originals = marks if remote is None else remote.marks
+    memory = landing.Memory(
+        marks,
+        {name: mark for name, mark in loaded.items() if name in originals},
+        {name: mark for name, mark in unread.items() if name in marks},
+    )
+    step.memories.append(lambda: patiently(lambda: memory.write(home.warehouse, version)))
+
+
+def is_due(home: Home, rules: Settings) -> bool:
+    """Whether a night may have something to load, build or publish: False saves it loading what builds marts."""
+    from pipelines.building.marts import unpublished
+
+    if isinstance(rules.landing.folder, str) or not home.warehouse.exists():
+        return True
+    try:
+        before = landing.Memory.read(home.warehouse, _version(home))
+        seen = landing.arrivals(landing.local(home, rules.landing), rules.landing, before.seen)
+        return bool(_wanted(seen, before)) or unpublished(home)
+    except Exception:
+        # Whatever is wrong, the step that meets it says so.
+        return True
+
+
+def _version(home: Home) -> str:
+    from ingest import warehouse
+    from pipelines import layouts
+
+    return warehouse.layouts_version(layouts.registry(home))
+
+
+def _wanted(seen: Iterable[landing.Arrival], before: landing.Memory) -> list[landing.Arrival]:
+    """Complete files that were not loaded as they are."""
+    known = before.loaded, before.unread
+    return [one for one in seen if not one.why_left and one.mark not in (marks.get(one.name) for marks in known)]
+
+
+def _is_of(file: str, names: list[str]) -> bool:
+    """Whether a file, or one in it where it is an archive (`archive!file`), is among those named."""
+    return any(name == file or name.startswith(f"{file}!") for name in names)
+
+
+def check(step: Step) -> Any:
+    """Check what was built, without what has to be held back; the result, as `steps.judge` gives it."""
+    result = patiently(lambda: steps.judge(step.home))
+    of_files = RULES_OF_FILES if undecoded(step.night.files) else ()
+    step.night.quality = {
+        "verdict": result.verdict,
+        "counts": result.counts,
+        "problems": [found.line for found in result.problems if found.rule not in of_files],
+        "where": {found.line: found.where for found in result.problems if found.where},
+    }
+    if result.verdict == "fail":
+        step.night.codes.append(int(Exit.QUALITY))
+    return result
+
+
+def publish(step: Step) -> None:
+    """Publish what was built and checked."""
+    from pipelines.building import held
+
+    night = step.night
+    night.held_back = patiently(lambda: held.unpublished(step.home))
+    night.codes += [int(Exit.HELD_BACK)] * bool(night.held_back)
+    patiently(lambda: steps.publish(step.home))
+    night.published = True
+
+
+def fit(step: Step) -> Any:
+    """Calibrate unless the last calibration was on the same data and days of it.
+
+    What came of it, as `steps.fit` gives it; None where there was none.
+    """
+    home, rules, night = step.home, step.rules, step.night
+    memory = home.nights / "fitted.json"
+    data = {**steps.data_identity(home), "fit_days": rules.fit_days}
+    fitted = None
+    if FITTED.read_or(memory, {}) != data or steps.standing(home) is None:
+        try:
+            fitted = steps.fit(home)
+        except EtalonError as error:
+            if error.code is not Exit.NOT_READY:
+                raise
+            # Records alone, with no runs beside them, have no measured point.
+            night.model = {"outcome": str(error), "champion": False}
+        else:
+            night.model = {
+                "outcome": fitted.line,
+                "champion": fitted.promoted,
+                "drifted": list(fitted.drifted),
+                "faults": dict(fitted.faults),
+            }
+        step.memories.append(lambda: FITTED.write(memory, data))
+    months, bundle = rules.notify.headroom_months, steps.standing(home)
+    if months is not None and bundle is not None:
+        short = headroom.short(bundle, months, dt.date.fromisoformat(night.day))
+        systems = home.nights / "headroom.json"
+        night.headroom = headroom.newly_short(short, systems)
+        step.memories.append(lambda: HEADROOM.write(systems, {"short": sorted(short)}))
+    return fitted
+
+
+def look_for_missing(step: Step) -> None:
+    """Compare the records of the day with what usually comes."""
+    home, night = step.home, step.night
+    memory = home.nights / "missing.json"
+    looked_at = acknowledged.notes(home)
+    known = MISSING.read_or(memory, [], lambda found: [coverage.Lack(**lack) for lack in found["lacks"]])
+    before = [lack for lack in known if lack_name(lack.to_dict()) not in looked_at]
+    lacks = coverage.lacks(home.snapshot, dt.date.fromisoformat(night.day), step.rules.coverage, before)
+    night.lacks = [lack.to_dict() for lack in lacks]
+    still = [lack for lack in night.lacks if lack["what"] != "outage"]
+    step.memories.append(lambda: MISSING.write(memory, {"lacks": still}))
+    if night.quality is not None:
+        acknowledged.expire(home, night.__dict__)
+
+
+def drop(step: Step) -> None:
+    """Drop what is older than it has to be kept."""
+    until = dt.date.fromisoformat(step.night.day)
+    step.night.retained = patiently(lambda: retention.retain(step.home, step.rules.retain, until))
