@@ -413,12 +413,12 @@ def explanation(found: Mapping[str, Any]) -> str:
             "engine": row["engine"],
             "used": within(row["engines_in_use"]),
             "cost": within(row["us_per_tran"]),
-            "points": row["points"],
+            "evidence": row["evidence"],
         }
         for row in found["demand"]
     ]
     columns = {"component": "component", "class": "class", "engine": "engine", "used": "engines in use"}
-    columns |= {"cost": "µs a transaction", "points": "points"}
+    columns |= {"cost": "µs a transaction", "evidence": "evidence"}
     lines = [f"{found['system']} at {described(found['at'])}", table(rows, columns, "  ")]
     for row in found["sensitivity"]:
         shares = (

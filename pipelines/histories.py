@@ -43,6 +43,8 @@ _QUERIES = {
         FROM marts.fct_transaction_state SEMI JOIN recent USING (interval_key)
         WHERE class_kind = 'service_class'
             AND (is_resource_type OR state IN ('active', 'active application', 'ready', 'lock wait'))""",
+    "serving": """SELECT interval_key, class_name, served_class_name, times_served
+        FROM marts.fct_served_class SEMI JOIN recent USING (interval_key)""",
     "devices": """SELECT interval_key, storage_group AS name, count(*) AS servers, sum(requests) AS requests,
         sum(busy_pct * interval_s) / 100 AS busy_s,
         sum(requests * (coalesce(pending_ms, 0) + coalesce(ios_queue_ms, 0))) / 1e3 AS waited_s

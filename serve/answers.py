@@ -294,6 +294,7 @@ class Demand(Part):
     us_per_tran: Estimate | None
     part_of_total: bool
     origin: str
+    evidence: str = Field(description="what the cost rests on, such as `CPU of the class itself`")
     points: int
 
 

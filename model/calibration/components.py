@@ -16,6 +16,9 @@ from model.calibration.history import History
 Array = NDArray[np.float64]
 
 
+GROUPS_FILE = "groups file"
+
+
 def with_components(entry: Mapping[str, Any], history: History) -> dict[str, Any]:
     """The system's entry with what its groups file names.
 
@@ -73,7 +76,7 @@ def _workload(
             if np.nansum(used) > 0 and (engine == "cp" or on_ziip):
                 label = f"{history.system_id} {key}"
                 law = stream_law(driven, 0, demand(driven, 0, used), name, label, engine)
-                laws[key] = {**law, "part": False}
+                laws[key] = {**law, "part": False, "evidence": GROUPS_FILE}
                 figures.append({"metric": metric, "form": "us_per_tran", "series": key, "unit": "us/tran", **about})
 
     add(name, np.sum(list(cpu.values()), axis=0), "service_cpu_us_per_tran", "ziip_service_us_per_tran")

@@ -85,7 +85,8 @@ class History:
     work, 6 for discretionary. ``idle_s`` (I, C) is what samples found idle, such as users between their transactions.
     ``waited_s`` has (I, C) for each limit that the records name: what transactions waited for it, NaN where a class
     does not name it, found by samples every ``sampling_s``. ``devices`` are groups of volumes by name; where classes
-    wait for one, it is among the limits. ``dearer`` (I,) is by how much the same work took more CPU than at the usual
+    wait for one, it is among the limits. ``serves`` has by class of address spaces the classes that these were seen
+    serving. ``dearer`` (I,) is by how much the same work took more CPU than at the usual
     busy.
     """
 
@@ -118,6 +119,7 @@ class History:
     sampling_s: float = 0.25
     samples: Mapping[str, Array] = field(default_factory=dict)
     devices: Mapping[str, Devices] = field(default_factory=dict)
+    serves: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def limited_ms(self, but: Collection[str] = ()) -> Array:
         """(I, C) mean wait of a transaction for all limits ``but`` some that the records name; 0 where none ended."""

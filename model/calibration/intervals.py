@@ -19,6 +19,8 @@ from model.queueing.lpar_share import Sharer
 Array = NDArray[np.float64]
 
 PHYSICAL = ("PHYSICAL", "*PHYSCAL")
+SERVED_PART = 0.001
+"""Least part of the times of a class of regions in which it was seen serving a class that it is taken to serve."""
 EPOCH = np.datetime64("1970-01-01", "us")
 
 
@@ -31,6 +33,7 @@ def histories(
     costs: pd.DataFrame | None = None,
     states: pd.DataFrame | None = None,
     devices: pd.DataFrame | None = None,
+    serving: pd.DataFrame | None = None,
 ) -> dict[str, History]:
     """Every LPAR's history from the marts.
 
@@ -45,6 +48,8 @@ def histories(
         devices: by interval, storage groups and coupling facilities (``fct_device``, ``fct_facility_utilization``)
             with ``name``, ``servers``, ``requests``, ``busy_s`` and ``waited_s``, NULL where it is a facility; None
             where there are none.
+        serving: rows of ``fct_served_class``: which class's transactions address spaces of a class serve; None where
+            there are none.
 
     Returns:
         By system id; by system and SMF identifier (``system/SID``) where a system has several LPARs.
@@ -59,6 +64,8 @@ def histories(
             about = systems[(systems["system_id"] == system) & (systems["smf_sid"] == sid)]
             kind = str(about["cpc_type"].iloc[0] or "") if len(about) else ""
             built = replace(built, cpc_type=kind)
+            if serving is not None:
+                built = replace(built, serves=_serves(serving[serving["interval_key"].isin(part["interval_key"])]))
             found[name] = built if machines is None else _on_machine(built, machines)
     return {name: beside(history, found) for name, history in found.items()}
 
@@ -154,6 +161,16 @@ def _devices(devices: pd.DataFrame | None, keys: pd.Index) -> dict[str, Devices]
         )
         waits = bool(own["waited_s"].notna().any())
         found[str(name)] = Devices(float(own["servers"].median()), requests, busy_s, waited_s if waits else None)
+    return found
+
+
+def _serves(serving: pd.DataFrame) -> dict[str, frozenset[str]]:
+    """Classes that each class of address spaces serves, without those seen by chance."""
+    times = serving.groupby(["class_name", "served_class_name"])["times_served"].sum().astype(float)
+    found: dict[str, frozenset[str]] = {}
+    for name, part in times.groupby(level=0):
+        often = part[part >= SERVED_PART * part.sum()]
+        found[str(name)] = frozenset(map(str, often.index.get_level_values(1)))
     return found
 
 

@@ -25,13 +25,15 @@ from model.calibration.plausibility import (
 )
 from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
-from model.calibration.serving import served
+from model.calibration.serving import OWN_CPU, Served, served
 from model.calibration.uncaptured import uncaptured
 from model.calibration.ziips import ziip_pool
-from model.capacity.parts import WORK
+from model.capacity.parts import WORK, ZIIP_WORK
 
 Array = NDArray[np.float64]
 
+EVIDENCE = {"uncaptured": "busy time of the LPAR less the CPU of all classes", ZIIP_WORK: "busy time of the zIIPs"}
+"""What laws that belong to no class rest on."""
 # A class is a stream of transactions where this many end in a day, on average.
 FEWEST_A_DAY = 20.0
 CONTRADICTION = 1.02
@@ -75,10 +77,11 @@ def entry(history: History) -> dict[str, Any]:
     notes += short + come_and_gone(h, streams) + engines_changed(h)
     unknown = _no_streams(classes)
     notes += [unknown[h.classes[c]] for c in classes.bare if h.classes[c] in unknown]
-    laws = responses(h, [c for c in streams if c not in impossible], ziip, classes.served_by, h.system_id)
+    laws = responses(h, [c for c in streams if c not in impossible], ziip, classes.served.served_by, h.system_id)
     levels = dict(zip(h.classes, h.importance.tolist(), strict=True))
     for key, law in usage.items():
         law["level"] = levels.get(key.removesuffix(":ziip"), 0)
+        law["evidence"] = EVIDENCE.get(key) or classes.evidence.get(key.removesuffix(":ziip"), OWN_CPU)
     notes += _own_use(h, laws["limits"]) + _without_percentile(laws["response"])
     total = h.ended[:, streams].sum(axis=1) / h.seconds
     labels = [h.classes[c] for c in streams]
@@ -125,7 +128,7 @@ def entry(history: History) -> dict[str, Any]:
         "period": [str(h.start_local[0]), str(h.start_local[-1])],
         "relatives": [],
         "notes": notes,
-        "divided": [h.classes[c] for c in classes.regions],
+        "divided": [h.classes[c] for c in (*classes.served.direct, *classes.served.divided)],
         # Work of the same transactions varies from interval to interval: that of other LPARs too.
         **_machine(h, found.varies),
         **_sampling(h, streams),
@@ -154,17 +157,17 @@ def _plausible(history: History) -> tuple[History, list[str]]:
 class _Classes:
     """The service classes by what is known of them, by number.
 
-    ``streams`` have ended transactions; those of them that are ``bare`` have no CPU of their own, but ``costs`` of the
-    CPU that was divided from ``regions``. ``background`` has CPU and no transactions.
+    ``streams`` have ended transactions; those of them that are ``bare`` have no CPU of their own, but a part of that of
+    regions, as ``served`` has it. ``background`` has CPU and no transactions. ``evidence`` says by name what the cost
+    of a class rests on.
     """
 
     history: History
     streams: list[int]
     bare: list[int]
     background: list[int]
-    regions: list[int]
-    costs: Mapping[tuple[int, str], tuple[Fit, Array]]
-    served_by: Mapping[int, int]
+    served: Served
+    evidence: Mapping[str, str]
 
 
 def _divided(h: History) -> _Classes:
@@ -176,21 +179,26 @@ def _divided(h: History) -> _Classes:
     bare = [c for c in every if ends[c] and not has_cpu[c]]
     background = [c for c in every if has_cpu[c] and not ends[c]]
     found = served(h, bare, background)
-    streams = sorted({*(c for c in every if ends[c] and has_cpu[c]), *(c for c, _ in found.costs)})
+    direct = set(found.direct.values())
+    bare = [c for c in bare if c not in direct]
+    streams = sorted({*(c for c in every if ends[c] and has_cpu[c]), *(c for c, _ in found.costs), *direct})
     if not streams:
         raise Unusable(
             "no service class has both ended transactions and CPU of its own, nor does the CPU of others follow them"
         )
-    return _Classes(found.history, streams, bare, background, list(found.regions), found.costs, found.served_by)
+    background = [c for c in background if c not in found.direct]
+    evidence = {h.classes[c]: one for c, one in found.evidence.items()}
+    return _Classes(found.history, streams, bare, background, found, evidence)
 
 
 def _no_streams(classes: _Classes) -> dict[str, str]:
     """Why classes cannot be asked for, by name."""
     h, found = classes.history, {}
-    for c in classes.background:
+    regions = {*classes.served.direct, *classes.served.divided}
+    for c in sorted({*classes.background, *regions}):
         name = h.classes[c]
-        if c in classes.regions:
-            found[name] = f"{name}: its CPU is divided among the classes whose transactions it serves; ask for those"
+        if c in regions:
+            found[name] = f"{name}: its CPU is that of the classes whose transactions it serves; ask for those"
         elif h.ended[:, c].any():
             found[name] = f"{name}: fewer than {FEWEST_A_DAY:.0f} transactions a day: it is work without them"
         else:
@@ -238,8 +246,8 @@ def _streams(classes: _Classes) -> _Streams:
         work += np.nan_to_num(h.cp_s[:, c])
         if c in classes.bare:
             for engine, key in (("cp", label), ("ziip", f"{label}:ziip")):
-                if engine == "cp" or (c, engine) in classes.costs:
-                    cost, drawn = classes.costs.get((c, engine), NO_COST)
+                if engine == "cp" or (c, engine) in classes.served.costs:
+                    cost, drawn = classes.served.costs.get((c, engine), NO_COST)
                     own = Demand(cost, False, int(h.day[0]), "", 0.0)
                     usage[key] = stream_law(h, c, own, label, f"{h.system_id} {key}", engine, drawn[:, None])
             continue
@@ -252,9 +260,10 @@ def _streams(classes: _Classes) -> _Streams:
         if eligible.sum() > 1e-6 * h.busy_s.sum():
             key = f"{label}:ziip"
             usage[key] = stream_law(h, c, demand(h, c, eligible), label, f"{h.system_id} {label} zIIP", "ziip")
-    if classes.regions:
-        divided, whose = (", ".join(h.classes[c] for c in some) for some in (classes.regions, classes.bare))
-        notes.append(f"CPU of {divided} is divided among {whose} by regression on their transactions")
+    for whose in dict.fromkeys(classes.served.divided.values()):
+        regions = [region for region, those in classes.served.divided.items() if those == whose]
+        divided, among = (", ".join(h.classes[c] for c in some) for some in (regions, whose))
+        notes.append(f"CPU of {divided} is divided among {among} by regression on their transactions")
     each = [scatter[c] for c in classes.streams]
     varies = math.sqrt(float(np.square(each) @ h.ended[top, classes.streams])) / max(float(work[top]), 1e-9)
     return _Streams(usage, work, varies, each, notes)
@@ -263,7 +272,7 @@ def _streams(classes: _Classes) -> _Streams:
 def _divided_scatter(classes: _Classes) -> dict[int, float]:
     """Scatter in s of a transaction's CPU, by class, where it was divided from that of regions: in proportion to the
     cost of each."""
-    costs = {c: one for (c, engine), (one, _) in classes.costs.items() if engine == "cp"}
+    costs = {c: one for (c, engine), (one, _) in classes.served.costs.items() if engine == "cp"}
     ended = {c: float(classes.history.ended[:, c].sum()) for c in classes.bare}
     squares = sum(ended[c] * one.mean[0] ** 2 for c, one in costs.items())
     whole = sum(ended[c] * one.scale**2 for c, one in costs.items())

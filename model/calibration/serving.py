@@ -1,8 +1,10 @@
 """Transactions that end in one service class and run in address spaces of another: CICS and IMS regions, enclaves.
 
-Their class reports no CPU, the regions' class no transactions. CPU of the regions is divided by a regression on the
-transactions of all such classes, none of them cheaper than nothing, with a fixed part. Costs are pooled: held around
-one cost for all, or one in proportion to their responses, as near to it as the data let them be (empirical Bayes).
+Their class reports no CPU, the regions' class no transactions. CPU of regions that work for one class is CPU of that
+class: SMF 72.3 has it as the one class that they serve, or it is the only such class of their workload. CPU of other
+regions is divided by a regression on the transactions of the classes they may serve, none of them cheaper than nothing,
+with a fixed part. Costs are pooled: held around one cost for all, or one in proportion to their responses, as near to
+it as the data let them be (empirical Bayes).
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,13 @@ POOLED = (0.1, 0.3, 1.0, 3.0)
 SAMPLED = 0.03
 # What regions use without transactions, as a part of what they use: standard deviation of what is held beforehand.
 FIXED = 0.1
+# What a cost rests on, as an answer names it.
+OWN_CPU = "CPU of the class itself"
+ONLY_SERVED = "only class that these regions serve"
+ONLY_OF_WORKLOAD = "only class of the workload whose transactions run in these regions"
+BY_SAMPLES = "regions, by samples of active transactions"
+BY_REGRESSION = "regions, by regression"
+AMONG_SERVED = " among the classes that they serve"
 # Improvement of the information criterion that shows that a class's CPU follows transactions of others.
 FOLLOWS = 6.0
 
@@ -34,27 +44,76 @@ class Served:
     """A history in which served classes have the CPU that was divided, and what is known of their costs.
 
     ``costs`` holds by class the posterior of its seconds on CPs and eligible for zIIPs, one coefficient each, and the
-    draws (draws,) that go with those of the other classes; ``regions`` the classes whose CPU was divided.
+    draws (draws,) that go with those of the other classes; ``direct`` has by class of regions the one class
+    that has all of its CPU, ``divided`` those that share it; ``evidence`` says by class what its cost rests on.
     """
 
     history: History
     costs: Mapping[tuple[int, str], tuple[Fit, Array]]
-    regions: tuple[int, ...]
+    direct: Mapping[int, int]
+    divided: Mapping[int, tuple[int, ...]]
     served_by: Mapping[int, int]
+    evidence: Mapping[int, str]
+
+
+class Candidates(NamedTuple):
+    """Classes whose transactions may run in regions, and what tells so; empty where nothing does."""
+
+    classes: tuple[int, ...]
+    evidence: str
+
+
+def candidates(h: History, bare: Sequence[int], others: Sequence[int]) -> dict[int, Candidates]:
+    """Which of the ``bare``, classes without CPU, each of the ``others``, classes without transactions, may serve.
+
+    Direct evidence comes first: the classes that SMF 72.3 names as served, then the only class of a workload with one
+    class of regions. Classes with such evidence have no part in other regions.
+    """
+    found = {}
+    for region in others:
+        names = h.serves.get(h.classes[region], ())
+        if names:
+            found[region] = Candidates(tuple(c for c in bare if h.classes[c] in names), ONLY_SERVED)
+    served_classes = {c for one in found.values() for c in one.classes}
+    for workload in filter(None, dict.fromkeys(h.workloads)):
+        own = tuple(c for c in bare if h.workloads[c] == workload and c not in served_classes)
+        regions = [region for region in others if h.workloads[region] == workload and region not in found]
+        if len(own) == len(regions) == 1:
+            found[regions[0]] = Candidates(own, ONLY_OF_WORKLOAD)
+    direct = {c for one in found.values() for c in one.classes}
+    rest = Candidates(tuple(c for c in bare if c not in direct), "")
+    return {region: found.get(region, rest) for region in others}
+
+
+def _directly(known: Mapping[int, Candidates]) -> dict[int, int]:
+    """Regions that serve one class, with that class, which no regions of several classes serve."""
+    shared = {c for one in known.values() if len(one.classes) > 1 for c in one.classes}
+    alone = {region: one.classes[0] for region, one in known.items() if one.evidence and len(one.classes) == 1}
+    return {region: c for region, c in alone.items() if c not in shared}
 
 
 def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
-    """CPU of the ``others``, classes without transactions, divided among the ``bare``, classes without CPU."""
-    ended = h.ended[:, list(bare)]
-    response_s = np.nan_to_num(h.response_ms[:, list(bare)]) / 1e3
-    inside_s = (response_s * ended).sum(axis=0) / np.maximum(ended.sum(axis=0), 1.0)
-    parts: dict[tuple[int, str], list[tuple[Fit, Array]]] = {}
+    """CPU of the ``others``, classes without transactions, as that of the ``bare``, classes without CPU."""
+    known = candidates(h, bare, others)
     cp_s, ziip_s, on_cp_s = (np.nan_to_num(one) for one in (h.cp_s, h.ziip_s, h.ziip_on_cp_s))
-    regions = []
-    most: dict[int, tuple[float, int]] = {}
-    active = h.samples.get("active")
-    active_s = None if active is None else active[:, list(bare)]
-    for region in others:
+    direct = _directly(known)
+    evidence, most = dict[int, str](), dict[int, tuple[float, int]]()
+    for region, c in direct.items():
+        most[c] = max(most.get(c, (0.0, region)), (float(cp_s[:, region].sum()), region))
+        for column in (cp_s, ziip_s, on_cp_s):
+            column[:, c] += column[:, region]
+            column[:, region] = 0.0
+        evidence[c] = known.pop(region).evidence
+    parts: dict[tuple[int, str], list[tuple[Fit, Array]]] = {}
+    regions: dict[int, tuple[int, ...]] = {}
+    for region, (those, told) in known.items():
+        if not those:
+            continue
+        ended, chosen = h.ended[:, list(those)], list(those)
+        response_s = np.nan_to_num(h.response_ms[:, chosen]) / 1e3
+        inside_s = (response_s * ended).sum(axis=0) / np.maximum(ended.sum(axis=0), 1.0)
+        active_s = None if "active" not in h.samples else h.samples["active"][:, chosen]
+        sampled = active_s is not None and bool((active_s.sum(axis=0) > 0).all())
         eligible = ziip_s[:, region] + on_cp_s[:, region]
         for engine, cpu in (("cp", cp_s[:, region] - on_cp_s[:, region]), ("ziip", eligible)):
             found = None
@@ -62,10 +121,11 @@ def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
                 found = divided(cpu, ended, inside_s, h.seconds, h.day, active_s)
             if found is None:
                 continue
-            regions.append(region)
+            regions[region] = those
             drawn = np.maximum(found.drawn(f"{h.system_id} {h.classes[region]} {engine} divided"), 0.0)
             whole = np.maximum(cpu, 1e-12)
-            for k, c in enumerate(bare):
+            for k, c in enumerate(those):
+                evidence[c] = (BY_SAMPLES if sampled else BY_REGRESSION) + (AMONG_SERVED if told else "")
                 own = Fit(found.mean[[k + 1]], found.cov[[k + 1]][:, [k + 1]], found.scale, found.bic, found.dependence)
                 parts.setdefault((c, engine), []).append((own, drawn[:, k + 1]))
                 moved = np.minimum(own.mean[0] * ended[:, k], cpu)
@@ -84,7 +144,7 @@ def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
         # Transactions are dispatched as the regions in which they run.
         importance[c] = h.importance[region]
     changed = replace(h, cp_s=cp_s, ziip_s=ziip_s, ziip_on_cp_s=on_cp_s, importance=importance)
-    return Served(changed if costs else h, costs, tuple(dict.fromkeys(regions)), served_by)
+    return Served(changed if costs or direct else h, costs, direct, regions, served_by, evidence)
 
 
 def _added(parts: Sequence[tuple[Fit, Array]]) -> tuple[Fit, Array]:

@@ -69,6 +69,7 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
                 "us_per_tran": Estimate.of(1e6 * asked / rate).to_dict() if rate[0] > 0 else None,
                 "part_of_total": law.part,
                 "origin": known["origin"],
+                "evidence": known.get("evidence") or known["origin"],
                 "points": known["points"],
             }
         )

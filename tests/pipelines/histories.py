@@ -11,6 +11,7 @@ EMPTY = {
     "fct_transaction_cost": "class_kind, workload, transaction_class, transactions_ended",
     "fct_address_space_cost": "cost_kind, workload, name, cp_s, ziip_s, ziip_on_cp_s",
     "fct_transaction_state": "class_name, class_kind, phase, state, samples, state_s, is_resource_type",
+    "fct_served_class": "class_name, served_class_name, times_served",
     "fct_cpc_interval": "cpc, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s, "
     "is_dedicated, weight, is_initially_capped, cap_engines, logical_processors, shared_engines, physical_engines",
     "dim_system": "system_id, smf_sid, cpc_type",

@@ -241,7 +241,7 @@ async function oneClass(path, system, name, query) {
             row.engine === "cp" ? "CP" : "zIIP",
             row.engines_in_use.value,
             row.us_per_tran?.value ?? null,
-            row.origin,
+            row.evidence,
           ]),
           `Demand of ${name} by component, as calibrated`,
         )

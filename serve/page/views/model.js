@@ -262,7 +262,7 @@ const demand = (explained) =>
         row.engines_in_use.value,
         within(row.engines_in_use, 3),
         row.us_per_tran?.value ?? null,
-        row.origin,
+        row.evidence,
       ]),
       "Demand by class and component",
     ),

@@ -3,12 +3,23 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from model.calibration.history import History
+from model.calibration.intervals import _serves
 from model.calibration.production import Unusable, entry
-from model.calibration.serving import served
-from model.capacity.ask import predict
+from model.calibration.serving import (
+    AMONG_SERVED,
+    BY_REGRESSION,
+    BY_SAMPLES,
+    ONLY_OF_WORKLOAD,
+    ONLY_SERVED,
+    OWN_CPU,
+    served,
+)
+from model.capacity.ask import explain, predict
+from pipelines.answer_text import explanation
 from tests.cases.histories import DEMAND_S, ENGINES, SECONDS, bundle_of, history, peak_rates, truth
 
 FIXED = 0.02
@@ -70,5 +81,97 @@ def test_samples_of_active_transactions_tell_costs_of_classes_whose_rates_move_t
     together = replace(given, ended=ended, cp_s=cp_s, samples={"active": active})
     found = served(together, [0, 1], [2])
     assert found.served_by == {0: 2, 1: 2}
+    assert set(found.evidence.values()) == {BY_SAMPLES}
     for c, expected in enumerate(DEMAND_S):
         assert found.costs[c, "cp"][0].mean[0] == pytest.approx(expected, rel=0.03)
+
+
+def with_regions(regions: dict[str, list[int]], workloads: tuple[str, ...], **more) -> History:
+    """The made history, with the CPU of its classes, by number, reported in equal parts by classes of regions."""
+    given = history()
+    count = len(regions)
+    part_s = given.cp_s / [sum(c in serves for serves in regions.values()) for c in range(2)]
+    own = np.column_stack([part_s[:, serves].sum(axis=1) + FIXED * SECONDS for serves in regions.values()])
+    nothing, none = np.full((len(given.seconds), count), np.nan), np.zeros((len(given.seconds), 2 + count))
+    return replace(
+        given,
+        classes=("HIGH", "LOW", *regions),
+        importance=np.array([2, 2] + [1] * count),
+        workloads=workloads,
+        ended=np.column_stack([given.ended, np.zeros_like(nothing)]),
+        idle_s=none,
+        cp_s=np.column_stack([np.full_like(given.ended, np.nan), own]),
+        busy_s=given.busy_s + FIXED * SECONDS * count,
+        ziip_s=none,
+        ziip_on_cp_s=none,
+        response_ms=np.column_stack([given.response_ms, nothing]),
+        p90_ms=np.column_stack([given.p90_ms, nothing]),
+        **more,
+    )
+
+
+def costs(made: dict) -> dict[str, float]:
+    """Seconds of a transaction of each class."""
+    usage = {name: made["usage"][name] for name in ("HIGH", "LOW")}
+    return {name: law["scale"] * law["coef"][1] / law["reference_rate"] for name, law in usage.items()}
+
+
+def evidence(made: dict) -> dict[str, str]:
+    return {name: made["usage"][name]["evidence"] for name in ("HIGH", "LOW")}
+
+
+def test_regions_with_one_class_in_their_workload_are_that_class():
+    made = entry(with_regions({"RGNH": [0], "RGNL": [1]}, ("CICS", "IMS", "CICS", "IMS")))
+    assert set(evidence(made).values()) == {ONLY_OF_WORKLOAD}
+    assert costs(made) == pytest.approx(dict(zip(("HIGH", "LOW"), DEMAND_S, strict=True)), rel=0.01)
+    assert made["capacity"] == ["HIGH", "LOW", "uncaptured"]
+    assert [stream["importance"] for stream in made["streams"]] == [1, 1]
+    assert "RGNH" in made["no_streams"] and "RGNH" in made["divided"]
+    recorded = made["profile"]["recorded"]["engines"]
+    assert set(recorded) == {"HIGH", "LOW"}
+    assert not any("by regression" in note for note in made["notes"])
+
+
+def test_regions_that_serve_one_class_are_that_class_whatever_their_workload():
+    serves = {"RGNH": {"HIGH"}, "RGNL": {"LOW"}}
+    made = entry(with_regions({"RGNH": [0], "RGNL": [1]}, ("CICS", "CICS", "STC", "STC"), serves=serves))
+    assert set(evidence(made).values()) == {ONLY_SERVED}
+    assert costs(made) == pytest.approx(dict(zip(("HIGH", "LOW"), DEMAND_S, strict=True)), rel=0.01)
+
+
+def test_regions_are_divided_among_the_classes_that_they_serve():
+    serves = {"SHARED": {"HIGH", "LOW"}, "ONLYLOW": {"LOW"}}
+    given = with_regions({"SHARED": [0, 1], "ONLYLOW": [1]}, ("CICS", "CICS", "STC", "STC"), serves=serves)
+    made = entry(given)
+    assert set(evidence(made).values()) == {BY_REGRESSION + AMONG_SERVED}
+    assert costs(made) == pytest.approx({"HIGH": DEMAND_S[0], "LOW": DEMAND_S[1]}, rel=0.1)
+    both, alone = (note for note in made["notes"] if "by regression" in note)
+    assert "SHARED is divided among HIGH, LOW" in both and "ONLYLOW is divided among LOW by" in alone
+
+
+def test_regions_that_serve_no_class_without_cpu_are_work_without_transactions():
+    serves = {"RGNH": {"HIGH"}, "RGNL": {"LOW"}, "OTHER": {"DDF"}}
+    workloads = ("CICS", "CICS", "STC", "STC", "STC")
+    made = entry(with_regions({"RGNH": [0], "RGNL": [1], "OTHER": [0]}, workloads, serves=serves))
+    assert costs(made) == pytest.approx({"HIGH": DEMAND_S[0] / 2, "LOW": DEMAND_S[1]}, rel=0.01)
+    assert "OTHER" in made["capacity"]
+    assert made["usage"]["OTHER"]["evidence"] == OWN_CPU
+
+
+def test_explain_names_what_every_cost_rests_on():
+    found = explain(bundle_of(in_regions()), "PRDA")
+    told = {row["component"]: row["evidence"] for row in found["demand"]}
+    assert told["HIGH"] == told["LOW"] == BY_REGRESSION
+    assert told["REGIONS"] == OWN_CPU
+    assert told["uncaptured"].startswith("busy time of the LPAR")
+    assert BY_REGRESSION in explanation(found)
+    own = {row["evidence"] for row in explain(bundle_of(history()), "PRDA")["demand"] if row["class"]}
+    assert own == {OWN_CPU}
+
+
+def test_served_classes_are_read_from_the_records():
+    rows = pd.DataFrame(
+        [("i1", "RGN", "HIGH", 500), ("i2", "RGN", "HIGH", 700), ("i1", "RGN", "LOW", 90), ("i1", "RGN", "SEEN1", 1)],
+        columns=["interval_key", "class_name", "served_class_name", "times_served"],
+    )
+    assert _serves(rows) == {"RGN": {"HIGH", "LOW"}}
