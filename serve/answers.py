@@ -81,12 +81,22 @@ class GateCheck(Part):
     passed: bool | None
 
 
+class Backtest(Part):
+    """Median errors in percent of the model and of the best baseline, on later days that were held out."""
+
+    metric: str
+    class_: str = Field(alias="class", description="empty for the LPAR")
+    model_pct: float
+    baseline: str = Field(description="such as `same hour last week`")
+    baseline_pct: float
+
+
 class Gate(Part):
     """What validation says of a system; `passed` is null where too little was measured to hold anything out."""
 
     passed: bool | None
     checks: list[GateCheck]
-    behind_baseline: list[str] = Field(default=[], description="what a naive answer predicted better on later days")
+    baselines: list[Backtest] = Field(default=[], description="how the model and the best baseline did on later days")
     replayed: dict[str, Any] | None = Field(
         default=None, description="how far recorded responses are from replayed ones"
     )

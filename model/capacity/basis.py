@@ -20,6 +20,8 @@ from model.capacity.questions import said
 
 Array = NDArray[np.float64]
 
+METRICS = {"cpu_busy_pct": "CPU busy", "response_ms": "the response"}
+"""What notes call the metrics of a backtest."""
 ROUNDING = 1e-5
 """Recorded rates are kept to six digits, so that the highest may stand a little above the range it is the end of."""
 SETTLED = "responses that wait there are the middle of what they are where there is room, and have no upper limit"
@@ -242,9 +244,21 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
         notes.append(
             f"validation: recorded transactions replayed have other responses than recorded: {named} of the mean"
         )
-    if gate.get("behind_baseline"):
-        notes.append(f"validation: a naive answer was nearer on later days for {', '.join(gate['behind_baseline'])}")
-    return notes
+    return notes + [_compared(one) for one in gate.get("baselines", ()) if _is_shown(one)]
+
+
+def _is_shown(one: Mapping[str, Any]) -> bool:
+    """Whether an answer states how a baseline did: always for busy of the LPAR, else where it was closer."""
+    return not one["class"] or one["baseline_pct"] < one["model_pct"]
+
+
+def _compared(one: Mapping[str, Any]) -> str:
+    """How model and baseline did on the later days that were held out."""
+    of = METRICS.get(one["metric"], one["metric"]) + (f" of {one['class']}" if one["class"] else "")
+    model, baseline = (f"{one[name]:.2g} %" for name in ("model_pct", "baseline_pct"))
+    if one["baseline_pct"] < one["model_pct"]:
+        return f'backtest: "{one["baseline"]}" was closer for {of} (median error {baseline} against {model})'
+    return f'backtest: the model was closer for {of} (median error {model}; "{one["baseline"]}": {baseline})'
 
 
 def _percent(factor: float | None) -> str:

@@ -73,19 +73,21 @@ class Validation:
     def verdict(self, system: str) -> dict[str, Any]:
         """``passed`` (None where not judged) and ``checks`` of a system's gate.
 
-        ``behind_baseline`` names what a naive answer predicted better on later days; ``replayed`` is the
-        agreement of recorded with replayed transactions, where it was tried.
+        ``baselines`` has for busy and each response the median errors on later days, in percent, of the model and of
+        the best baseline; ``replayed`` is the agreement of recorded with replayed transactions, where it was tried.
         """
         gate = self.gates.get(system)
         checks = [check.to_dict() for check in gate or ()]
         later = self.histories[
             (self.histories["system"] == system)
             & (self.histories["scheme"] == "later days")
-            & ~self.histories["beats_baseline"].astype(bool)
+            & self.histories["baseline"].astype(bool)
         ]
-        behind = [" ".join(filter(None, pair)) for pair in zip(later["metric"], later["class"], strict=True)]
+        named = {"median_abs_error_pct": "model_pct"}
+        columns = ["metric", "class", "model_pct", "baseline", "baseline_pct"]
+        baselines = _records(later.rename(columns=named)[columns])
         seen = {"replayed": dict(self.replayed[system])} if system in self.replayed else {}
-        found = {"passed": None if gate is None else passed(gate), "checks": checks, "behind_baseline": behind}
+        found = {"passed": None if gate is None else passed(gate), "checks": checks, "baselines": baselines}
         return found | seen
 
     def errors(self) -> list[dict[str, Any]]:

@@ -30,7 +30,8 @@ FITTED_LOAD = 0.7
 FEWEST_ENDED = 200.0
 FEWEST_COMPARED, MOST_LOADS = 10, 400
 HELD = 0.9
-LAST_WEEK = "same hour last week"
+LAST_WEEK, PROPORTIONAL = "same hour last week", "busy in proportion to the rate"
+USUAL, MMC = "usual response", "M/M/c with the measured service time"
 # The gate of one history: median errors on later days.
 BUSY_PCT, RESPONSE_PCT = 3.0, 20.0
 
@@ -112,7 +113,7 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
     usual = fitted.busy_s.sum() / max(fitted.ended.sum(), 1.0)
     before = _week_before(history, left)
     all_busy = 100.0 * history.busy_s / history.seconds / history.engines
-    naive = {"proportional": 100.0 * usual * rate / chosen.engines, LAST_WEEK: _taken(all_busy, before)}
+    naive = {PROPORTIONAL: 100.0 * usual * rate / chosen.engines, LAST_WEEK: _taken(all_busy, before)}
     found = 100.0 * state.busy / chosen.engines
     beyond = state.busy[0] / chosen.engines > (before_them.busy[0] / usual_ones.engines).max()
     wider = _wider(before_them.busy, usual_ones.busy_s / usual_ones.seconds, beyond)
@@ -128,9 +129,9 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
         mean = float((np.nan_to_num(fitted.response_ms[:, c]) * weight).sum() / max(weight.sum(), 1.0))
         service = 1e3 * np.nansum(fitted.cp_s[:, c] + fitted.ziip_s[:, c]) / max(fitted.ended[:, c].sum(), 1.0)
         naive = {
-            "usual": np.full(known.sum(), mean),
+            USUAL: np.full(known.sum(), mean),
             LAST_WEEK: _taken(history.response_ms[:, c], before)[known],
-            "M/M/c": (service * stretched)[known],
+            MMC: (service * stretched)[known],
         }
         own = usual_ones.response_ms[:, usual_ones.classes.index(stream)]
         counted = usual_ones.ended[:, usual_ones.classes.index(stream)] >= FEWEST_ENDED

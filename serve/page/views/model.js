@@ -10,8 +10,6 @@ import { term } from "/static/terms.js";
 import { named, onZiips, spelt, words } from "/static/words.js";
 import { verdict } from "/static/views/overview.js";
 
-const NAIVE = { proportional: "busy in proportion to the rate", usual: "the usual response", "M/M/c": "M/M/c with the usual CPU time" };
-
 export async function model(body, { system, params, known }) {
   const {
     models: [champion],
@@ -56,7 +54,10 @@ function gates(champion, known, chosen) {
   const verdicts = [...known.systems.values()].map((system) => [
     h("a", { href: address("model", { system: system.system }) }, system.system),
     verdict(system.gate),
-    (system.gate?.behind_baseline ?? []).map((name) => name.replace(/^\S+/, words)).join(", "),
+    (system.gate?.baselines ?? [])
+      .filter((one) => one.baseline_pct < one.model_pct)
+      .map((one) => `${words(one.metric)} ${one.class}`.trim())
+      .join(", "),
   ]);
   return section(
     `Version ${champion.model_version}`,
@@ -154,7 +155,7 @@ function errors(all, system, version) {
           row.worst_pct,
           row.coverage,
           row.half_width_pct,
-          NAIVE[row.baseline] ?? row.baseline,
+          row.baseline,
           row.baseline_pct,
         ]),
         `Errors of ${system} on held-out data`,

@@ -448,10 +448,21 @@ def test_a_file_that_is_no_bundle_is_refused(text, message):
 def test_an_answer_says_what_its_validation_says_against_it(bundle):
     entry = bundle["systems"]["shop"]
     missed = {"name": "largest error of totals, %", "value": 5.0, "limit": 3.0, "passed": False}
+    backtest = {"metric": "cpu_busy_pct", "class": "", "model_pct": 3.0}
+    backtest |= {"baseline": "same hour last week", "baseline_pct": 1.8}
+    said_of_busy = 'backtest: "same hour last week" was closer for CPU busy (median error 1.8 % against 3 %)'
     for gate, said in (
         ({"passed": None, "checks": []}, "not judged"),
         ({"passed": False, "checks": [missed]}, "did not pass its gate (largest error of totals, %)"),
-        ({"passed": True, "checks": [], "behind_baseline": ["response_ms HIGH"]}, "naive answer was nearer"),
+        ({"passed": True, "checks": [], "baselines": [backtest]}, said_of_busy),
+        (
+            {"passed": True, "checks": [], "baselines": [backtest | {"model_pct": 0.91}]},
+            'backtest: the model was closer for CPU busy (median error 0.91 %; "same hour last week": 1.8 %)',
+        ),
+        (
+            {"passed": True, "checks": [], "baselines": [backtest | {"metric": "response_ms", "class": "HIGH"}]},
+            'backtest: "same hour last week" was closer for the response of HIGH (median error 1.8 % against 3 %)',
+        ),
     ):
         judged = {**bundle, "systems": {"shop": {**entry, "gate": gate}}}
         assert any(said in note for note in predict(judged, "shop", {})["notes"])

@@ -27,7 +27,7 @@ def seen():
 
 @pytest.fixture
 def standing():
-    gate = {"passed": True, "checks": [], "behind_baseline": []}
+    gate = {"passed": True, "checks": [], "baselines": []}
     systems = {"PRDA": seen() | {"gate": gate}}
     return loads(dumps(build(systems, model_version="etalon-capacity/1", data={}, validation={})))
 

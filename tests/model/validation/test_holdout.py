@@ -69,7 +69,7 @@ def test_gate_passes_a_good_model_and_stops_one_that_misses():
 def test_a_system_nothing_was_held_out_of_is_served_and_not_judged():
     validation = validate(made_points("one", [1000.0], fixed=0.1, demand_us=900.0))
     assert validation.passed
-    assert validation.verdict("one") == {"passed": None, "checks": [], "behind_baseline": []}
+    assert validation.verdict("one") == {"passed": None, "checks": [], "baselines": []}
     assert validation.summary.empty
     assert validation.errors() == []
     assert validation.to_dict()["rows"] == []

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from model.validation.holdout import Validation
 from model.validation.origin import LAST_WEEK, _row, held_out
 from tests.cases.histories import DEMAND_S, ENGINES, FIXED, REST_MS, SECONDS, SHARE, history, mmm_slowdown
 from tests.model.calibration.test_serving import in_regions
@@ -25,6 +27,10 @@ def test_the_best_naive_way_is_named_and_the_model_told_where_it_is_behind():
     later = held_out(repeated).query("scheme == 'later days' and metric == 'cpu_busy_pct'").iloc[0]
     assert later["baseline"] == LAST_WEEK and later["baseline_pct"] == pytest.approx(0.0)
     assert not later["beats_baseline"]
+    table = held_out(repeated)
+    validation = Validation(pd.DataFrame(), pd.DataFrame(), table, {})
+    [busy] = (one for one in validation.verdict("PRDA")["baselines"] if one["metric"] == "cpu_busy_pct")
+    assert busy["baseline"] == LAST_WEEK and busy["baseline_pct"] == pytest.approx(0.0) and busy["model_pct"] > 1.0
 
 
 def test_single_intervals_lie_within_limits_and_the_scatter_of_those_that_were_fitted():
