@@ -217,7 +217,7 @@ def responses(
             refitted = _fitted(h, c, best, served_by.get(c, c), waits.get(c))
             if refitted is not None:
                 fits[c] = refitted
-    change = _change_error(h, fits)
+    change = _change_error(h, fits, best, served_by, waits)
     picked = np.minimum(np.searchsorted(np.cumsum(chance), (np.arange(DRAWS) + 0.5) / DRAWS), len(deficits) - 1)
     return {
         "response": {h.classes[c]: _entry(h, one, change, name) for c, one in fits.items()},
@@ -275,8 +275,15 @@ def _by_day(h: History, cpu_s: Array, ended: Array) -> Array:
     return np.asarray((tops / np.maximum(bottoms, 1e-12))[index])
 
 
-def _fitted(h: History, c: int, theory: Delay, samples_of: int, limited_ms: Array | None) -> ClassFit | None:
-    """The regression of one class; None where it has too few usable intervals."""
+def _fitted(
+    h: History,
+    c: int,
+    theory: Delay,
+    samples_of: int,
+    limited_ms: Array | None,
+    chosen: NDArray[np.bool_] | None = None,
+) -> ClassFit | None:
+    """The regression of one class, over the intervals ``chosen`` if given; None where too few of them are usable."""
     service_ms = _service(h, c)
     ziip_ms = 1e3 * _by_day(h, h.ziip_s[:, c], h.ended[:, c])
     columns = theory.columns(c, service_ms, ziip_ms)
@@ -284,6 +291,8 @@ def _fitted(h: History, c: int, theory: Delay, samples_of: int, limited_ms: Arra
     kept &= np.isfinite(columns).all(axis=1) & np.isfinite(h.cp_s[:, c])
     limited = np.zeros(len(h.seconds)) if limited_ms is None else limited_ms
     kept &= np.isfinite(limited)
+    if chosen is not None:
+        kept &= chosen
     if kept.sum() < FEWEST_INTERVALS:
         return None
     response, ended = h.response_ms[kept, c], h.ended[kept, c]
@@ -463,20 +472,30 @@ def _regression(h: History, one: ClassFit, kept: NDArray[np.bool_]) -> Regressio
     return Regression(one.columns[kept][:, used], target, weight, PRIOR_MEAN[used], 1.0 / spread[used] ** 2)
 
 
-def _change_error(h: History, fits: Mapping[int, ClassFit]) -> dict[int, float]:
+def _change_error(
+    h: History,
+    fits: Mapping[int, ClassFit],
+    theory: Delay,
+    served_by: Mapping[int, int],
+    limited_ms: Mapping[int, Array],
+) -> dict[int, float]:
     """Relative error of a predicted change of log response, by class: higher loads predicted from lower ones.
 
-    For each interval of high load the prediction is the mean record at lower load, changed by the model's ratio; its
-    log error over the predicted log change, with the scatter of single intervals taken out, is pooled with a prior.
+    The class is fitted anew to intervals of lower load. For each interval of high load the prediction is the mean
+    record at lower load, changed by that fit's ratio; its log error over the predicted log change, with the scatter of
+    single intervals taken out, is pooled with a prior.
     """
     found = {}
     for c, one in fits.items():
-        expected, recorded = np.log(one.expected_ms()[one.kept]), np.log(h.response_ms[one.kept, c])
-        off = recorded - expected
-        high = expected >= np.quantile(expected, HIGH_LOAD)
-        if high.sum() < FEWEST_INTERVALS or (~high).sum() < FEWEST_INTERVALS:
+        low = one.expected_ms() < np.quantile(one.expected_ms()[one.kept], HIGH_LOAD)
+        lower = _fitted(h, c, theory, served_by.get(c, c), limited_ms.get(c), low)
+        high = ~low[one.kept]
+        if lower is None or high.sum() < FEWEST_INTERVALS:
             found[c] = CHANGE_ERROR
             continue
+        expected = np.log(np.maximum(lower.expected_ms()[one.kept], 1e-9))
+        recorded = np.log(h.response_ms[one.kept, c])
+        off = recorded - expected
         low_mean, low_off = float(np.median(expected[~high])), float(np.median(off[~high]))
         change = expected[high] - low_mean
         error = off[high] - low_off

@@ -29,6 +29,7 @@ from model.capacity.questions import (
     positive,
     said,
     streams_named,
+    with_cap_unit,
 )
 from model.capacity.starting import refused, start_of, whole_day
 
@@ -81,9 +82,11 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
         QuestionError: a key is unknown, a value out of its domain, or two keys say the load twice.
     """
     entry = system.entry
+    asked, of_units = with_cap_unit(asked)
     check_keys(asked)
     point, start, base, weeks, notes = start_of(system, asked)
     one_interval = not notes
+    notes += of_units
     users = _users(system, base)
     growth_since = np.ones((1, 1, 1))
     grown_base = base

@@ -112,17 +112,26 @@ def rated_msu(system: System, scenario: Scenario, before: float, physical: float
 
 def engine_cost(system: System, engines: float, machine_id: str = "") -> Array:
     """(draws,) cost per transaction on another number of engines, relative to the measured one: the ratio of ratings of
-    the machine, without a name the one measured on, and how far that of a workload may be from it."""
+    the machine, without a name the one measured on, and how far that of a workload may be from it.
+
+    Logical CPs of an LPAR within a machine whose engines are recorded change no rating: these share caches and memory
+    whatever LPAR uses them, and the cost follows the utilization of the machine instead."""
     machine = rated_machine(machine_id, imported(system)) if machine_id else _rated_here(system)
+    here = system.engines
+    if machine is not None and not machine_id and system.machine is not None:
+        here, engines_there = max(here, system.machine.engines), max(engines, system.machine.engines)
+        machine = None if here == engines_there else machine
     effect = system.entry["n_way"]["unrated" if machine is None else "rated"]
     exponent = np.append(effect["centre"], effect["draws"])
-    ratio = 1.0 if machine is None else machine.su_per_s(system.engines) / machine.su_per_s(engines)
+    ratio = 1.0 if machine is None else machine.su_per_s(here) / machine.su_per_s(engines)
     return np.asarray(ratio * (engines / system.engines) ** exponent, float)
 
 
 def n_way_source(system: System) -> str:
     """What the cost on another number of engines is from."""
     machine = _rated_here(system)
+    if machine is not None and system.machine is not None:
+        return "as the machine's physical engines stay as they are"
     if machine is None:
         return "no ratings of this machine are known, so its n-way effect is not in"
     instead = f"; {machine.n_way.source}" if machine.stands_in else ""

@@ -139,21 +139,29 @@ def whole(field: str, value: Any, least: int = 1) -> int:
     return int(number)
 
 
+def with_cap_unit(asked: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """The question with a cap that is a number as ``cap_engines``, and a note that says so."""
+    if "cap" not in asked or isinstance(asked["cap"], bool):
+        return asked, ()
+    try:
+        engines = float(asked["cap"])
+    except (TypeError, ValueError):
+        return asked, ()
+    rest = {key: value for key, value in asked.items() if key != "cap"}
+    note = f"cap: {engines:g} is taken as engines; write cap_engines={engines:g}, or cap_msu for MSU"
+    return {**rest, "cap_engines": asked["cap"]}, (note,)
+
+
 def cap_to_share(value: Any) -> bool:
     """Whether an LPAR is held to its share by weight.
 
     Raises:
-        QuestionError: the value is neither on nor off; a number has no unit.
+        QuestionError: the value is neither on nor off.
     """
     word = str(value).casefold()
     if word in ("yes", "on", "share", "no", "off", "none"):
         return word in ("yes", "on", "share")
-    try:
-        float(word)
-    except ValueError:
-        text = "cap: takes on (held to its share by weight) or off; an absolute cap is cap_engines=N or cap_msu=N"
-    else:
-        text = f"cap: {word} has no unit; write cap_engines={word} or cap_msu={word}; cap takes on (its share) or off"
+    text = "cap: takes on (held to its share by weight) or off; an absolute cap is cap_engines=N or cap_msu=N"
     raise QuestionError("cap", value, text, ("on", "off"))
 
 

@@ -174,10 +174,15 @@ def test_sizing_and_headroom_ask_the_changed_machine(bundle):
     assert "machine M2" in crossings
 
 
+def test_a_cap_that_is_a_number_is_one_in_engines_and_the_answer_says_so(bundle):
+    plain, stated = (predict(bundle, "SYSA", {key: 2}) for key in ("cap", "cap_engines"))
+    assert plain.outputs == stated.outputs
+    assert any(note.startswith("cap: 2 is taken as engines; write cap_engines=2") for note in plain.notes)
+
+
 @pytest.mark.parametrize(
     ("at", "field", "message"),
     [
-        ({"cap": 4}, "cap", "4 has no unit; write cap_engines=4 or cap_msu=4"),
         ({"cap": "maybe"}, "cap", "takes on .* or off"),
         ({"cap_engines": 0}, "cap_engines", "above 0"),
         ({"cap_engines": 2, "cap_msu": 100}, "cap_msu", "say the cap twice"),

@@ -165,7 +165,6 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"limit.regions": 5}, "limit.regions", "no such limit shows"),
         ({"ziip_engines": 2}, "ziip_engines", "no zIIP-eligible work"),
         ({"cap": "maybe"}, "cap", "takes on"),
-        ({"cap": 2}, "cap", "has no unit; write cap_engines=2 or cap_msu=2"),
         ({"cap_engines": 0}, "cap_engines", "above 0"),
         ({"machine": "z99"}, "machine", "no rating of machine"),
         ({"smt": "2"}, "smt", "show no zIIPs"),
