@@ -22,7 +22,10 @@ def main(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="a benchmark; all of them without one")
-    wanted = parser.parse_args(arguments).names
+    given, options = parser.parse_known_args(arguments)
+    wanted = given.names
+    if options and len(wanted) != 1:
+        parser.error(f"options of a benchmark ({' '.join(options)}) stand behind its name alone")
     unknown = sorted(set(wanted) - set(known))
     if unknown:
         print(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
@@ -30,7 +33,7 @@ def main(arguments: list[str]) -> int:
     codes = []
     for name in wanted or known:
         print(f"== {name}", flush=True)
-        codes.append(subprocess.call([sys.executable, "-m", f"benchmarks.{name}"]))
+        codes.append(subprocess.call([sys.executable, "-m", f"benchmarks.{name}", *options]))
     return max(codes, default=0)
 
 
