@@ -9,7 +9,7 @@ import pytest
 from model.validation.holdout import Validation
 from model.validation.origin import LAST_WEEK, _row, held_out
 from tests.cases.histories import DEMAND_S, ENGINES, FIXED, REST_MS, SECONDS, SHARE, history, mmm_slowdown
-from tests.model.calibration.test_serving import in_regions
+from tests.model.calibration.test_serving import in_regions, with_regions
 
 
 def test_later_days_and_higher_loads_are_predicted_better_than_by_naive_ways():
@@ -56,8 +56,13 @@ def test_single_intervals_of_higher_loads_lie_within_limits_that_grow_with_their
     assert abs(busy["bias_pct"]) < 0.5
 
 
-def test_cpu_that_was_divided_is_not_counted_twice_on_later_days():
-    table = held_out(in_regions())
+@pytest.mark.parametrize(
+    "given",
+    [in_regions(), with_regions({"RGNH": [0], "RGNL": [1]}, ("CICS", "IMS", "CICS", "IMS"))],
+    ids=["divided", "of one class"],
+)
+def test_cpu_of_regions_is_not_counted_twice_on_later_days(given):
+    table = held_out(given)
     busy = table[table["metric"] == "cpu_busy_pct"]
     assert (busy["median_abs_error_pct"] < 1.5).all() and (busy["bias_pct"].abs() < 1.0).all()
 
