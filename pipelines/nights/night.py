@@ -145,7 +145,10 @@ def step(home: Home, rules: Settings, of: RunOfNight, title: str) -> Iterator[St
         raise StepFailed(night.errors[-1]) from error
     finally:
         night.steps[title] = round(time.monotonic() - begun, 1)
-        _put_down(home, rules, night)
+        with _noting(night):
+            night.acknowledged = acknowledged.shown(home, night.__dict__)
+            notify.put_down(night.events, rules.notify, _outbox(home))
+        _write(home, night)
     for keep in this.memories:
         keep()
 
@@ -182,7 +185,7 @@ def finish(home: Home, rules: Settings, of: RunOfNight, failure: str = "") -> Ni
         night.acknowledged = acknowledged.shown(home, night.__dict__)
         night.ended = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         night.notes += notify.send(night.events, rules.notify, _outbox(home), dt.datetime.now(dt.UTC))
-    NIGHT.write(_file(home, night.started), documents.finite(night.to_dict()))
+    _write(home, night)
     page.write_pages(home)
     return night
 
@@ -222,11 +225,9 @@ def _noting(night: Night) -> Iterator[None]:
         files.log.removeHandler(notes)
 
 
-def _put_down(home: Home, rules: Settings, night: Night) -> None:
-    """Write the night's file, as far as the night has come, and what is to be sent of it."""
-    night.acknowledged = acknowledged.shown(home, night.__dict__)
+def _write(home: Home, night: Night) -> None:
+    """Write the night's file, as far as the night has come."""
     NIGHT.write(_file(home, night.started), documents.finite(night.to_dict()))
-    notify.put_down(night.events, rules.notify, _outbox(home))
 
 
 def _file(home: Home, started: str) -> Path:

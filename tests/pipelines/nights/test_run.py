@@ -6,10 +6,12 @@ import subprocess
 import sys
 import zipfile
 
+import dagster as dg
 import duckdb
 import pytest
+from dagster._core.test_utils import create_run_for_test
 
-from pipelines import steps
+from pipelines import steps, workers
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.nights import coverage, retention, run
@@ -203,6 +205,56 @@ def test_a_damaged_warehouse_is_left_and_its_remedy_stated(made_up):
     home.warehouse.rename(home.root / "damaged")
     night = run.run(home, DAY)
     assert (night.errors, [file["status"] for file in night.files]) == ([], ["loaded"])
+
+
+@pytest.mark.parametrize("step", ["ingest", "prepare"])
+def test_where_the_warehouse_was_moved_away_and_a_night_killed_all_is_loaded_again(made_up, monkeypatch, step):
+    home, _ = made_up
+    run.run(home, DAY)
+    home.warehouse.rename(home.root / "moved.duckdb")
+    with monkeypatch.context() as patched:
+        patched.setattr(steps, step, lambda *_, **__: die())
+        killed_night(home)
+    night = run.run(home, DAY)
+    assert (night.errors, night.published) == ([], True)
+    with duckdb.connect(str(home.snapshot), read_only=True) as con:
+        assert con.execute("SELECT point FROM raw.etalon_run").fetchall() == [("p",)]
+
+
+def test_a_new_warehouse_that_lacks_what_was_archived_is_not_published(made_up):
+    home, _ = made_up
+    run.run(home, DAY)
+    home.warehouse.unlink()
+    (home.landing / "a.runs.csv").rename(home.root / "archived.runs.csv")
+    landed(home.landing, "b.runs.csv").write_text((home.root / "archived.runs.csv").read_text().replace(",p,", ",q,"))
+    night = run.run(home, DAY)
+    assert night.code == Exit.FEWER and "1 file: " in night.errors[0]
+    with duckdb.connect(str(home.snapshot), read_only=True) as con:
+        assert con.execute("SELECT point FROM raw.etalon_run").fetchall() == [("p",)]
+    steps.ingest(home, [home.root / "archived.runs.csv"])
+    assert run.run(home, DAY).published
+
+
+def test_a_night_names_the_damaged_files_that_it_makes_anew(made_up):
+    home, _ = made_up
+    run.run(home, DAY)
+    names = ("missing.json", "acknowledged.json")
+    for name in names:
+        (home.nights / name).write_bytes(b"\xff")
+    notes = " ".join(run.run(home, DAY).notes)
+    assert all(name in notes for name in names)
+    assert run.run(home, DAY).notes == []
+
+
+def test_a_night_is_refused_beside_a_run_of_the_daemon_and_ends_one_that_is_dead(made_up):
+    home, _ = made_up
+    with dg.DagsterInstance.get() as instance:
+        other = create_run_for_test(instance, job_name="night", status=dg.DagsterRunStatus.STARTED)
+        with workers.lock_of(home, other.run_id), pytest.raises(EtalonError, match="is under way") as refused:
+            run.run(home, DAY)
+        assert refused.value.code == Exit.LOCKED
+        assert run.run(home, DAY).published
+        assert instance.get_run_by_id(other.run_id).status is dg.DagsterRunStatus.FAILURE
 
 
 def test_a_night_calibrates_where_data_or_days_are_others_and_not_for_ratings(made_up, monkeypatch):
