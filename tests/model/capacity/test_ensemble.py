@@ -98,8 +98,8 @@ def test_an_overloaded_lpar_uses_no_more_of_its_machine_than_it_gets():
 
 
 def test_a_capped_lpar_gets_its_share_and_no_more():
-    system = System({**ENTRY, "on_machine": MACHINE})
-    assert system.evaluate(scenario(1000.0, 500.0, capped=True)).available[0, 0] == pytest.approx(2.0)
+    system = System({**ENTRY, "on_machine": {**MACHINE, "capped": True}})
+    assert system.evaluate(scenario(1000.0, 500.0)).available[0, 0] == pytest.approx(2.0)
 
 
 def limit(name: str, **known: float) -> dict:
