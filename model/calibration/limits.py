@@ -111,6 +111,10 @@ class _Candidates:
         best = int(np.argmin(score))
         weight = np.exp(-0.5 * (score - score[best]))
         cumulative = np.cumsum(weight / weight.sum())
+        # Where several candidates explain the waits, the best estimate is the one of median utilization.
+        ascending = np.argsort(self.utilization, kind="stable")
+        middle = int(np.searchsorted(np.cumsum(weight[ascending] / weight.sum()), 0.5))
+        best = int(ascending[min(middle, len(ascending) - 1)])
         picked = np.minimum(np.searchsorted(cumulative, (np.arange(DRAWS) + 0.5) / DRAWS), len(score) - 1)
         # Strata in the order of the table go with each other; other parameters must not.
         picked = picked[np.argsort(np.argsort(normals(1, f"{name} limit")[:, 0]))]
