@@ -38,12 +38,12 @@ def test_factors_of_delays_are_those_of_the_samples(fitted):
         assert fitted[name]["rest_ms"]["centre"] == pytest.approx(rest, rel=0.02), name
         lo, hi = np.quantile(fitted[name]["short"]["draws"], [0.005, 0.995])
         assert lo <= factor <= hi, name
-        assert fitted[name]["origin"] == "samples of delays, and responses"
+        assert fitted[name]["evidence"] == "samples of delays, and responses"
 
 
 def test_responses_alone_tell_the_factors_less_surely(fitted):
     alone = responses(sampled(with_samples=False), [0, 1], {}, {}, "PRDA")["response"]
     for name, factor in zip(("HIGH", "LOW"), FACTORS, strict=True):
-        assert alone[name]["origin"] == "responses"
+        assert alone[name]["evidence"] == "responses"
         assert alone[name]["short"]["centre"] == pytest.approx(factor, rel=0.3), name
         assert np.std(alone[name]["short"]["draws"]) > np.std(fitted[name]["short"]["draws"])
