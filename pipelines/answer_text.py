@@ -4,7 +4,7 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from model.capacity.questions import KEYS
+from model.capacity.questions import KEYS, SHORT_HISTORY
 from pipelines.text import counted, figure, table
 
 FEW = 3
@@ -42,7 +42,7 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
             figures += f"\n  and {len(cut)} more: all with --details, fewer with --at KEY=LEVEL"
     if by_class:
         figures += f"\n{by_class}"
-    lines = [f"{found['system']} at {described(found['at'])}", figures]
+    lines = [flagged(f"{found['system']} at {described(found['at'])}", found["notes"]), figures]
     resting = _resting(found["evidence"].get("figures", ())) if details else []
     if _by_laws_alone(found):
         return "\n".join([*lines, *resting, *_laws(found)])
@@ -317,6 +317,12 @@ def max_rate(found: Mapping[str, Any]) -> str:
     return "\n".join([_asked(found), head, table(rows, columns, "  "), *basis(found)])
 
 
+def flagged(line: str, notes: Sequence[str]) -> str:
+    """The first line of an answer, which says where the history is too short to tell growth."""
+    short = [note for note in notes if SHORT_HISTORY in note]
+    return f"{line} ({'; '.join(short)})" if short else line
+
+
 def _asked(found: Mapping[str, Any]) -> str:
     aims = []
     for name, value in found["targets"].items():
@@ -382,7 +388,8 @@ def headroom(found: Mapping[str, Any]) -> str:
     ]
     columns = {"resource": "crossed by", "date": "likeliest", "lo": "5 % sure by", "hi": "95 % sure by"}
     growth = (f"{row['class']} {within(row['growth_pct_per_year'])} %" for row in found["growth"])
-    lines = [_asked(found), table(rows, columns, "  "), f"  growth a year: {', '.join(growth)}"]
+    head = flagged(_asked(found), found["notes"])
+    lines = [head, table(rows, columns, "  "), f"  growth a year: {', '.join(growth)}"]
     return "\n".join([*lines, *basis(found)])
 
 
@@ -401,7 +408,8 @@ def forecast_msu(found: Mapping[str, Any]) -> str:
         rows.append(row)
     columns = {"scope": "of", "name": "name", "peak": "R4HA (MSU)", "at": "at", **heads}
     notes = [f"  note: {note}" for note in found["notes"]]
-    return "\n".join([table(rows, columns, "  "), f"  model {found['model_version']}", *notes])
+    head = flagged(found["system"] or "all LPARs", found["notes"])
+    return "\n".join([head, table(rows, columns, "  "), f"  model {found['model_version']}", *notes])
 
 
 def explanation(found: Mapping[str, Any]) -> str:

@@ -53,8 +53,9 @@ class SystemQuestion(Question):
 class OperatingPoint(BaseModel):
     """A load and what is changed.
 
-    Further keys are ``growth_pct.CLASS``, ``rate.CLASS``, ``response_ms.CLASS``, ``limit.NAME``, ``adjust.NAME``,
-    ``move_to.CLASS``, ``move_from.CLASS`` and conditions of the system's studies (``sessions``, ``ims_version``).
+    Further keys are ``growth_pct.CLASS``, ``growth_pct_per_year.CLASS``, ``step_pct.CLASS``, ``season_pct.CLASS``,
+    ``rate.CLASS``, ``response_ms.CLASS``, ``limit.NAME``, ``adjust.NAME``, ``move_to.CLASS``, ``move_from.CLASS`` and
+    conditions of the system's studies (``sessions``, ``ims_version``).
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -68,6 +69,15 @@ class OperatingPoint(BaseModel):
         description="a recorded interval (2026-11-10T10:45), an hour of the week (mon 10:00), peak, or a date to come",
     )
     growth_pct: Number | None = Field(default=None, description="growth of all classes, percent")
+    growth_pct_per_year: Number | None = Field(
+        default=None, description="planned growth of all classes after the end of the records, percent a year"
+    )
+    step_pct: str | None = Field(
+        default=None, description="planned steps, DATE:PCT joined by commas, such as 2027-01-15:20"
+    )
+    season_pct: str | None = Field(
+        default=None, description="planned seasons, MONTH:PCT joined by commas, such as 11:15,12:30"
+    )
     engines: Number | None = Field(default=None, description="number of general-purpose engines")
     ziip_engines: Number | None = Field(default=None, description="number of zIIPs")
     physical_cps: Number | None = Field(default=None, description="number of physical CPs that the LPARs share")

@@ -21,6 +21,7 @@ from model.capacity.derived import derived
 from model.capacity.ensemble import System
 from model.capacity.explain import explain
 from model.capacity.figures import OF_RESPONSES, bottleneck, figure_draws, outputs_of, outputs_of_each, times
+from model.capacity.growth import is_planned
 from model.capacity.headroom import headroom
 from model.capacity.loads import Load
 from model.capacity.offload import ZIIPS
@@ -73,6 +74,7 @@ def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | 
     entry = system_entry(bundle, system)
     ready = compiled(entry, at)
     load = understood(ready, at)
+    _refuse_plans(load)
     state = ready.evaluate(load.scenario)
     notes = notes_on(ready, load, state)
     if defined_otherwise(bundle, entry):
@@ -188,6 +190,14 @@ def sweep(
         "notes": list(notes),
         "evidence": as_plain(evidence(bundle, entry)),
     }
+
+
+def _refuse_plans(load: Load) -> None:
+    """Refuse planned growth at a recorded load, before which it has not begun."""
+    if load.span is None or not load.span.ahead[0]:
+        for key in (str(key) for key in load.asked if is_planned([str(key)])):
+            text = f"{key}: says how loads grow after the records; ask with when=DATE, or headroom or forecast-msu"
+            raise QuestionError(f"at.{key}", load.asked[key], text)
 
 
 def _evaluated(

@@ -14,14 +14,13 @@ from model.capacity.asked import compiled, understood
 from model.capacity.basis import answered
 from model.capacity.ensemble import System
 from model.capacity.figures import held_to_no_target, resources
+from model.capacity.growth import WEEKS_A_YEAR, Span, end_of, grown, is_planned, is_short, others_grown, short_history
 from model.capacity.held import Held, MaxResponse, held
-from model.capacity.loads import grown, others_grown
 from model.capacity.parts import State
 from model.capacity.questions import QuestionError, system_entry
 from model.capacity.starting import MOST_WEEKS
 
 Array = NDArray[np.float64]
-WEEKS_A_YEAR = 52.0
 
 
 def headroom(
@@ -34,9 +33,10 @@ def headroom(
 ) -> dict[str, Any]:
     """The dates at which busy of the LPAR and its machine, each limit and, where asked, response cross their targets.
 
-    The peak grows week by week as each class trends, for three years, and what the machine's other LPARs use as that
-    trends; ``growth_pct`` keys of ``at`` come on top. Each crossing has the date at the centre and the dates before
-    which 5 % and 95 % of the draws have crossed; None for later than the three years.
+    From the end of the records, the peak grows week by week as each class trends or is planned to, for three years, and
+    what the machine's other LPARs use as that trends; ``growth_pct`` keys of ``at`` come on top. Each crossing has the
+    date at the centre and the dates before which 5 % and 95 % of the draws have crossed; None for later than the three
+    years.
 
     Raises:
         QuestionError: as ``predict``; or a system without a history, which says nothing of growth.
@@ -52,19 +52,26 @@ def headroom(
     load = understood(ready, at).as_asked()
     weeks = np.arange(MOST_WEEKS + 1, dtype=float)
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
-    others = load.scenario.others * others_grown(ready, weeks)
+    assert load.span is not None
+    start, growth, others_growth = _growth(ready, load.span, load.asked, weeks)
+    others = load.scenario.others * others_growth
     # Each is crossed by all that comes, whatever others let through; responses beside these are asked for alone.
     evaluated = ready.evaluate if within.response_ms else ready.at_rates
-    state = evaluated(replace(load.scenario, rates=base * grown(ready, weeks), others=others))
-    first = np.datetime64(load.start or profile["start_local"][-1], "D")
+    state = evaluated(replace(load.scenario, rates=base * growth, others=others))
+    first = start.astype("datetime64[D]")
     crossings = _crossings(ready, state, within, first)
     busy = 100.0 * state.busy / state.scenario.engines
     note = "growth goes on as it did in the recorded weeks"
+    if is_planned(load.asked):
+        note = "growth is as planned where the question plans it, and else goes on as it did in the recorded weeks"
     if not any(one["centre"] for one in entry["growth_per_week"]):
         note = "the records are too short to show growth: none is assumed, and the range says how little is known"
-    notes = [*load.notes, note, *held_to_no_target(ready, state)]
+    short = [short_history(ready)] if is_short(ready) else []
+    notes = [*short, *load.notes, note, *held_to_no_target(ready, state)]
+    # The year after the end of the records.
+    year = Span(end_of(ready), 0.0, np.array([WEEKS_A_YEAR]))
     if np.any(load.scenario.others):
-        a_year = Estimate.of(100.0 * np.expm1(WEEKS_A_YEAR * ready.partition.growth))
+        a_year = Estimate.of(100.0 * (others_grown(ready, year)[:, 0] - 1.0))
         said = f"{a_year.value:+.0f} % ({a_year.lo:+.0f} to {a_year.hi:+.0f}) a year"
         notes.append(f"what the other LPARs of the machine use grows too, by {said}")
     return answered(
@@ -76,8 +83,8 @@ def headroom(
         first=crossings[0] if crossings and (crossings[0]["value"] or crossings[0]["lo"]) else None,
         crossings=crossings,
         growth=[
-            {"class": name, "growth_pct_per_year": _a_year(one).to_dict()}
-            for name, one in zip(ready.streams, entry["growth_per_week"], strict=True)
+            {"class": name, "growth_pct_per_year": Estimate.of(100.0 * (factor - 1.0)).to_dict()}
+            for name, factor in zip(ready.streams, grown(ready, year, load.asked)[:, 0].T, strict=True)
         ],
         forecast=[
             {
@@ -91,6 +98,17 @@ def headroom(
     )
 
 
+def _growth(ready: System, span: Span, asked: Mapping[str, Any], weeks: Array) -> tuple[np.datetime64, Array, Array]:
+    """The date from which weeks count, and growth of classes and of the other LPARs' use until then, as factors: from
+    the end of the records, or from a time to come that is asked for, to which the load has grown already."""
+    then = replace(span, ahead=span.ahead + weeks)
+    start = end_of(ready) + np.timedelta64(round(float(span.ahead[0]) * 7 * 86400), "s")
+    if span.ahead[0] == 0.0:
+        return start, grown(ready, then, asked), others_grown(ready, then)
+    before = grown(ready, span, asked), others_grown(ready, span)
+    return start, grown(ready, then, asked) / before[0], others_grown(ready, then) / before[1]
+
+
 def _crossings(ready: System, state: State, within: Held, first: np.datetime64) -> list[dict[str, Any]]:
     """When each resource, and each response where asked, is above its target, the soonest first."""
     used = resources(ready, state).items()
@@ -99,11 +117,6 @@ def _crossings(ready: System, state: State, within: Held, first: np.datetime64) 
         name = f"response of {key[1]} above {target_ms:g} ms"
         crossings.append(_crossing(name, state.response_ms[key] / target_ms, first))
     return sorted(crossings, key=lambda row: (row["value"] is None, row["value"] or "", row["lo"] or "9999"))
-
-
-def _a_year(a_week: Mapping[str, Any]) -> Estimate:
-    """Growth in percent a year, of growth a week as a logarithm."""
-    return Estimate.of(100.0 * np.expm1(WEEKS_A_YEAR * np.append(a_week["centre"], a_week["draws"])))
 
 
 def _crossing(name: str, used: Array, first: np.datetime64) -> dict[str, Any]:

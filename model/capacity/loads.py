@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +16,7 @@ from model.capacity.configuration import changed
 from model.capacity.crossing import crossing
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
+from model.capacity.growth import Span, grown, is_short, others_grown, seasonal, short_history
 from model.capacity.observed import as_observed, unexplained
 from model.capacity.parts import Scenario
 from model.capacity.profile import Profile, recorded
@@ -42,7 +44,10 @@ MOST_DEVIATIONS = 5.0
 
 @dataclass(frozen=True)
 class Load:
-    """A question as understood: its scenario, the recorded interval or point it starts from, and what was asked."""
+    """A question as understood: its scenario, the recorded interval or point it starts from, and what was asked.
+
+    ``span`` is the time from the recorded load to the one asked for; None for a measured point.
+    """
 
     scenario: Scenario
     at: Mapping[str, Any]
@@ -50,10 +55,11 @@ class Load:
     start: str
     asked: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    span: Span | None = None
 
     def asking(self, key: str, value: float) -> Load:
         """The load of a question that says this instead; its scenario is still that of this one."""
-        return Load(self.scenario, self.at, self.point, self.start, {**self.asked, key: value}, self.notes)
+        return replace(self, asked={**self.asked, key: value})
 
     def for_others(self) -> Load:
         """The load, from which other loads are asked.
@@ -84,15 +90,15 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
     entry = system.entry
     asked, of_units = with_cap_unit(asked)
     check_keys(asked)
-    point, start, base, weeks, notes = start_of(system, asked)
+    point, start, base, span, notes = start_of(system, asked)
     one_interval = not notes
     notes += of_units
     users = _users(system, base)
     growth_since = np.ones((1, 1, 1))
     grown_base = base
-    if weeks > 0.0:
-        growth_since = _growth_since(system, base, str(asked["when"]).strip(), weeks)
-        others = base.others * others_grown(system, np.array([weeks]))
+    if span is not None and span.ahead[0] > 0.0:
+        growth_since, others_since = _growth_since(system, base, asked, span, notes)
+        others = base.others * others_since
         grown_base = replace(base, rates=base.rates * growth_since, others=others)
     moved = with_moves(system, grown_base, asked, notes)
     scenario = changed(system, moved, asked, notes)
@@ -120,7 +126,9 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
             at["etr_tps"] = float(scenario.rates[0].sum(axis=1)[0])
         if start and one_interval:
             at["when"] = start
-    return Load(scenario, at, point, start, dict(asked), tuple(notes))
+    if span is not None and (at_rate.any() or seen):
+        span = replace(span, since=0.0)
+    return Load(scenario, at, point, start, dict(asked), tuple(notes), span)
 
 
 def _observed(
@@ -204,24 +212,26 @@ def _class_keys(asked: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(key, name) for key, kind, _, name in parts if kind in ("growth_pct", "rate") and name]
 
 
-def grown(system: System, weeks: Array) -> Array:
-    """(draws, loads, streams) growth of each stream ``weeks`` (loads,) later, as its history trends, as factors."""
-    each = np.stack([np.append(one["centre"], one["draws"]) for one in system.entry["growth_per_week"]], axis=1)
-    return np.asarray(np.exp(each[:, None, :] * weeks[None, :, None]))
-
-
-def _growth_since(system: System, base: Scenario, when: str, weeks: float) -> Array:
-    """(draws, 1, streams) growth of each stream from its recorded load until a time to come, as factors; of an hour it
-    is as unsure as few recorded ones leave it."""
-    found = grown(system, np.array([weeks]))
-    if whole_day(when):
-        return found
-    return found * _as_few(system, recorded(system.entry["profile"]), np.array(base.recorded))
-
-
-def others_grown(system: System, weeks: Array) -> Array:
-    """(draws, loads) growth of what the other LPARs use, ``weeks`` (loads,) later, as it trends, as factors."""
-    return np.asarray(np.exp(system.partition.growth[:, None] * weeks))
+def _growth_since(
+    system: System, base: Scenario, asked: Mapping[str, Any], span: Span, notes: list[str]
+) -> tuple[Array, Array]:
+    """Growth of each class, (draws, 1, streams), and of what the other LPARs use, (draws, 1), from a recorded load
+    until a time to come, as factors; an hour is as unsure as few recorded ones leave it."""
+    when = str(asked["when"]).strip()
+    found, others = grown(system, span, asked), others_grown(system, span)
+    then = np.datetime64(when, "s")
+    each = [seasonal(one, span.start, then) for one in system.entry["growth_per_week"]]
+    if not whole_day(when):
+        # The hour is one of the same day of the week.
+        found = found * _as_few(system, recorded(system.entry["profile"]), np.array(base.recorded))
+    elif any(each):
+        low, high = (100.0 * math.expm1(value) for value in (min(each), max(each)))
+        notes.append(f"when: classes have {low:+.0f} to {high:+.0f} % of the load of the peak's day on such a day")
+        found = found * np.exp(each)
+        others = others * math.exp(seasonal(system.entry.get("others_growth_per_week", {}), span.start, then))
+    if is_short(system):
+        notes.insert(0, short_history(system))
+    return found, others
 
 
 def _as_few(system: System, history: Profile, index: NDArray[np.int64]) -> Array:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.asked import compiled, understood
-from model.capacity.loads import grown
+from model.capacity.ensemble import System
+from model.capacity.growth import grown, is_short, short_history
+from model.capacity.loads import Load
 from model.capacity.parts import deviates
 from model.capacity.questions import LPARS, MOVE_FROM, MOVE_TO, QuestionError, system_entry
 from model.capacity.starting import MOST_WEEKS
@@ -44,12 +46,18 @@ class RecordedMsu:
 
 @dataclass(frozen=True)
 class _Growth:
-    """MSU to come of an LPAR relative to those recorded, (draws, weeks), as its work asks for them; the MSU that all
-    of its engines give, and all of its machine's."""
+    """How the MSU of an LPAR grow.
+
+    ``factors`` (draws, weeks) are those to come, as its work asks for them, relative to those at the end of the
+    records; ``since`` (draws, weeks) the latter relative to those 0, 1, … weeks before; ``most_msu`` what all of its
+    engines give, ``machine_msu`` all of its machine's; ``short`` is what to say of a short history.
+    """
 
     factors: Array
+    since: Array
     most_msu: float
     machine_msu: float
+    short: str
 
 
 def forecast_msu(
@@ -62,9 +70,10 @@ def forecast_msu(
 ) -> dict[str, Any]:
     """The highest rolling four-hour average of four weeks, every four weeks to come, by LPAR and by machine.
 
-    The base is the last 28 recorded days. An LPAR's averages grow as its busy does by the model when classes grow as
-    they trend, until all of its engines are busy; those of a machine are sums over its LPARs that were recorded at the
-    same time. Limits have the uncertainty of growth and the scatter of the recorded weekly peaks.
+    The base is the last 28 recorded days, each brought to the last of their weeks by the growth since. An LPAR's
+    averages grow as its busy does by the model when classes grow as they trend or are planned to, until all of its
+    engines are busy; those of a machine are sums over its LPARs that were recorded at the same time. Limits have the
+    uncertainty of growth and the scatter of the recorded weekly peaks.
 
     Args:
         bundle: a calibrated model.
@@ -95,7 +104,8 @@ def forecast_msu(
         subjects.append(_subject("machine", machine, members, growth, steps))
         ended += _ended(machine, members)
     plain = sorted(name for name, found in growth.items() if found is None)
-    notes = ["the base is the highest rolling four-hour average of the last 28 recorded days"]
+    notes = sorted({one.short for one in growth.values() if one is not None and one.short})
+    notes.append("the base is the highest rolling four-hour average of the last 28 days, with the growth since")
     if not recorded:
         notes = ["no four hours of MSU were recorded of any LPAR"]
     for one, subject in zip(shown, subjects, strict=False):
@@ -129,19 +139,36 @@ def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
             text = f"{key}: a forecast adds up the LPARs as they were recorded; ask predict or headroom"
             raise QuestionError(f"at.{key}", (at or {})[key], text)
     ready, recorded = compiled(entry, at), compiled(entry)
-    now, then = understood(recorded, None).scenario, understood(ready, at).for_others().scenario
     followed = weeks[np.unique(np.linspace(0, len(weeks) - 1, MOST_FOLLOWED).round().astype(int))]
-    base, growth = np.broadcast_to(then.rates, (ready.draws, 1, len(ready.streams))), grown(ready, followed)
-    users = None if then.users is None else then.users * growth
-    busy = ready.evaluate(replace(then, rates=base * growth, users=users), responses=False).busy
+    loads = [understood(recorded, None), understood(ready, at).for_others()]
+    before = np.arange(WINDOW // WEEK, dtype=float)
+    recently = _log_busy(recorded, loads[0], -before, {})
+    to_come = _log_busy(ready, loads[1], followed, loads[1].asked)
+    then = loads[1].scenario
     # On another machine an engine has another rating.
     rated = then.msu_per_engine / ready.msu_per_engine if then.msu_per_engine and ready.msu_per_engine else 1.0
-    more = np.log(np.maximum(rated * busy / np.maximum(recorded.evaluate(now, responses=False).busy, 1e-12), 1e-12))
+    more = math.log(rated) + to_come - recently[:, :1]
     each = then.msu_per_engine or ready.msu_per_engine or math.inf
     machine = ready.partition.cpc(then)
     physical = math.inf if machine is None else machine.engines
     most = min(then.engines, math.inf if machine is None or machine.cap_engines is None else machine.cap_engines)
-    return _Growth(np.exp([np.interp(weeks, followed, one) for one in more]), each * most, each * physical)
+    factors = np.exp([np.interp(weeks, followed, one) for one in more])
+    since = np.exp(recently[:, :1] - recently)
+    short = f"{system}: {short_history(recorded)}" if is_short(recorded) else ""
+    return _Growth(factors, since, each * most, each * physical, short)
+
+
+def _log_busy(ready: System, load: Load, weeks: Array, asked: Mapping[str, Any]) -> Array:
+    """(draws, loads) log of the LPAR's busy engines so many weeks after the end of the records, before it where
+    negative, as the load grows."""
+    assert load.span is not None
+    scenario, span = load.scenario, load.span
+    earlier = [replace(span, since=span.since + min(week, 0.0), ahead=np.array([max(week, 0.0)])) for week in weeks]
+    growth = np.concatenate([grown(ready, one, asked) for one in earlier], axis=1)
+    base = np.broadcast_to(scenario.rates, (ready.draws, 1, len(ready.streams)))
+    users = None if scenario.users is None else scenario.users * growth
+    busy = ready.evaluate(replace(scenario, rates=base * growth, users=users), responses=False).busy
+    return np.asarray(np.log(np.maximum(busy, 1e-12)))
 
 
 def _beyond(growth: _Growth, subject: Mapping[str, Any]) -> list[str]:
@@ -174,14 +201,16 @@ def _subject(
     table = np.stack([_carried(one, times) for one in members])
     known = [found for one in members if (found := growth[one.lpar]) is not None]
     draws = len(known[0].factors) if known else PLAIN_DRAWS
-    scatter = _scatter(table.sum(axis=0), times, draws)
+    weeks_ago = ((last - times) // WEEK).astype(int)
+    scatter = _scatter(_brought(members, growth, table, weeks_ago, 1)[0], weeks_ago, draws)
     recorded = table.sum(axis=0)
     top = int(np.argmax(recorded))
     # What was recorded was given, whatever the engines are said to be.
     tops = zip(table.max(axis=1), (growth[one.lpar] for one in members), strict=True)
     most = np.array([math.inf if found is None else max(found.most_msu, peak) for peak, found in tops])
     whole = min([float(most.sum()), *(found.machine_msu for found in known)])
-    peaks = np.stack([_peak(members, growth, table, most, draws, i) * scatter for i in range(len(weeks))], axis=1)
+    each = [_peak(members, growth, table, weeks_ago, most, draws, i) * scatter for i in range(len(weeks))]
+    peaks = np.stack(each, axis=1)
     peaks = np.minimum(peaks, max(whole, float(recorded[top])))
     capacity = None
     if all(one.capacity_msu is not None for one in members) and scope == "lpar":
@@ -209,18 +238,45 @@ def _peak(
     members: Sequence[RecordedMsu],
     growth: Mapping[str, _Growth | None],
     table: Array,
+    weeks_ago: NDArray[np.int64],
     most: Array,
     draws: int,
     step: int,
 ) -> Array:
     """(draws,) highest average of the sum when every member has grown, none beyond its ``most``."""
     columns = [found.factors[:, step] if (found := growth[one.lpar]) is not None else np.ones(draws) for one in members]
-    factors = np.stack(columns, axis=1)
-    full = (factors * table.max(axis=1) > most).any(axis=0)
-    total = factors[:, ~full] @ table[~full]
-    for i in np.flatnonzero(full):
-        total += np.minimum(factors[:, i : i + 1] * table[i], most[i])
-    return np.asarray(total.max(axis=1))
+    peak = np.zeros(draws)
+    for weeks in np.unique(weeks_ago):
+        then = table[:, weeks_ago == weeks]
+        factors = np.stack(columns, axis=1) * _since(members, growth, int(weeks), draws)
+        full = (factors * then.max(axis=1) > most).any(axis=0)
+        total = factors[:, ~full] @ then[~full]
+        for i in np.flatnonzero(full):
+            total += np.minimum(factors[:, i : i + 1] * then[i], most[i])
+        peak = np.maximum(peak, total.max(axis=1))
+    return peak
+
+
+def _since(members: Sequence[RecordedMsu], growth: Mapping[str, _Growth | None], weeks: int, draws: int) -> Array:
+    """(draws, members) growth since so many weeks before the end of the records; none of LPARs without a model."""
+    known = [found.since[:, weeks] if (found := growth[one.lpar]) is not None else np.ones(draws) for one in members]
+    return np.stack(known, axis=1)
+
+
+def _brought(
+    members: Sequence[RecordedMsu],
+    growth: Mapping[str, _Growth | None],
+    table: Array,
+    weeks_ago: NDArray[np.int64],
+    draws: int,
+) -> Array:
+    """(draws, times) recorded sums brought to the end of the records, of the first draws."""
+    found = np.zeros((draws, table.shape[1]))
+    for weeks in np.unique(weeks_ago):
+        some = weeks_ago == weeks
+        every = next((one.since.shape[0] for one in growth.values() if one is not None), draws)
+        found[:, some] = _since(members, growth, int(weeks), every)[:draws] @ table[:, some]
+    return found
 
 
 def _carried(one: RecordedMsu, times: NDArray[np.datetime64]) -> Array:
@@ -230,10 +286,9 @@ def _carried(one: RecordedMsu, times: NDArray[np.datetime64]) -> Array:
     return np.where((since >= np.timedelta64(0)) & (since < LONGEST_INTERVAL), one.r4ha_msu[index], 0.0)
 
 
-def _scatter(recorded: Array, times: NDArray[np.datetime64], draws: int) -> Array:
+def _scatter(recorded: Array, weeks_ago: NDArray[np.int64], draws: int) -> Array:
     """(draws,) factors that scatter as the weekly peaks do; 1 at the centre, and everywhere in less than two weeks."""
-    weeks = ((times[-1] - times) // WEEK).astype(int)
-    peaks = np.array([recorded[weeks == week].max() for week in np.unique(weeks)])
+    peaks = np.array([recorded[weeks_ago == week].max() for week in np.unique(weeks_ago)])
     peaks = peaks[peaks > 0]
     spread = float(np.std(np.log(peaks), ddof=1)) if len(peaks) > 1 else 0.0
     return np.asarray(np.exp(spread * deviates(draws, 0)))

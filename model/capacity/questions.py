@@ -15,12 +15,15 @@ CAPS = ("cap", "cap_engines", "cap_msu")
 CPC = (*LPARS, "physical_cps", "physical_ziips", "weight", *CAPS)
 CHANGES = ("engines", "ziip_engines", "smt", "machine", *CPC)
 GROWTH = "growth_pct"
-KEYS = (*LOADS, "when", GROWTH, *CHANGES)
+PLANNED = ("growth_pct_per_year", "step_pct", "season_pct")
+KEYS = (*LOADS, "when", GROWTH, *PLANNED, *CHANGES)
 OBSERVED = "response_ms."
-NUMBERS = ("growth_pct.", "rate.", "limit.", OBSERVED)
+NUMBERS = ("growth_pct.", "growth_pct_per_year.", "rate.", "limit.", OBSERVED)
 MOVE_TO, MOVE_FROM = "move_to.", "move_from."
-PREFIXES = (*NUMBERS, "adjust.", MOVE_TO, MOVE_FROM)
-TEXTS = ("point", "when", "machine", "cap", "smt", *LPARS)
+PREFIXES = (*NUMBERS, "step_pct.", "season_pct.", "adjust.", MOVE_TO, MOVE_FROM)
+TEXTS = ("point", "when", "machine", "cap", "smt", "step_pct", "season_pct", *LPARS)
+SHORT_HISTORY = "short history"
+"""What begins a note on records that are too short to tell growth."""
 MOST_ENGINES = 256
 MOST_TPS = 1e12
 
@@ -188,7 +191,7 @@ def check_keys(at: Mapping[str, Any]) -> None:
     if len(given) > 1:
         raise QuestionError(given[1], at[given[1]], f"at: {' and '.join(given)} say the load twice; give one of them")
     for load in ("etr_tps", "cpu_busy_pct"):
-        others = [key for key in at if str(key).startswith(("growth_pct", "rate."))]
+        others = [key for key in at if str(key) == GROWTH or str(key).startswith((f"{GROWTH}.", "rate."))]
         if load in at and others:
             raise QuestionError(
                 others[0], at[others[0]], f"at: {load} already says the load; leave out {', '.join(others)}, or {load}"

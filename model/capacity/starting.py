@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from model.capacity.anchor import anchor_of
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
+from model.capacity.growth import Span
 from model.capacity.parts import Scenario
 from model.capacity.profile import recorded
 from model.capacity.questions import (
@@ -26,13 +27,13 @@ MOST_WEEKS = 156
 
 
 class Start(NamedTuple):
-    """Where a question starts: a measured point or the local ``time`` of a recorded load, its scenario, the ``weeks``
-    by which it grows until the time that is asked, and what to say of these."""
+    """Where a question starts: a measured point or the local ``time`` of a recorded load, its scenario, the ``span``
+    from there to the time that is asked, and what to say of these. A measured point has no span."""
 
     point: Mapping[str, Any] | None
     time: str
     scenario: Scenario
-    weeks: float
+    span: Span | None
     notes: list[str]
 
 
@@ -45,17 +46,23 @@ def start_of(system: System, asked: Mapping[str, Any]) -> Start:
             raise QuestionError("when", asked["when"], "when: this system has measured points, no history; use point")
         point = point_entry(entry, asked.get("point", entry["operating_point"]))
         shown = point if not any(key in asked for key in ("etr_tps", "cpu_busy_pct")) else None
-        return Start(shown, "", derived(point, "base", lambda: _at_point(system, point)), 0.0, [])
+        return Start(shown, "", derived(point, "base", lambda: _at_point(system, point)), None, [])
     if "point" in asked:
         point_entry(entry, asked["point"])
-    index, notes, weeks = _recorded(entry, profile, asked)
+    index, notes, ahead = _recorded(entry, profile, asked)
     base = derived(entry, ("base", tuple(index.tolist())), lambda: _mean_of(system, profile, index))
-    if weeks > 0.0 and np.any(base.others):
+    if ahead > 0.0 and np.any(base.others):
         notes[0] += ", and what the other LPARs of the machine use as theirs does"
     start = profile["start_local"][int(index[len(index) // 2])]
-    if weeks > 0.0:
+    span = Span.of(system, _middle(recorded(profile).times[index]), ahead)
+    if ahead > 0.0:
         start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
-    return Start(None, start, base, weeks, notes)
+    return Start(None, start, base, span, notes)
+
+
+def _middle(times: NDArray[np.datetime64]) -> np.datetime64:
+    """The mean of some times."""
+    return np.datetime64(int(times.astype("datetime64[s]").astype(np.int64).mean()), "s")
 
 
 def _at_point(system: System, point: Mapping[str, Any]) -> Scenario:
@@ -88,7 +95,8 @@ def _mean_of(system: System, profile: Mapping[str, Any], index: NDArray[np.int64
 def _recorded(
     entry: Mapping[str, Any], profile: Mapping[str, Any], asked: Mapping[str, Any]
 ) -> tuple[NDArray[np.int64], list[str], float]:
-    """Indices of the recorded intervals meant by ``when``, what to say of them, and weeks of growth beyond them."""
+    """Indices of the recorded intervals meant by ``when``, what to say of them, and weeks from the end of the records
+    until then, 0 for a recorded time."""
     when = str(asked.get("when", "peak")).strip()
     times = recorded(profile).times
     peak = int(entry["operating"])
@@ -111,17 +119,16 @@ def _recorded(
         raise refused(when, f"no interval was recorded at {when} (recorded: {times[0]} to {times[-1]})")
     if asked_for > times[-1] + np.timedelta64(MOST_WEEKS, "W"):
         raise refused(when, f"{when} is more than three years after the records, which end {times[-1]}")
+    ahead = float((asked_for - times[-1]) / np.timedelta64(7, "D"))
     if of_a_day:
-        weeks = float((asked_for - times[peak]) / np.timedelta64(7, "D"))
-        return np.array([peak]), [f"when: the recorded peak of {times[peak]}, grown as the history trends"], weeks
+        return np.array([peak]), [f"when: the recorded peak of {times[peak]}, grown as the history trends"], ahead
     lately = times > times[-1] - np.timedelta64(28, "D")
     same = _hour_of_week(times, moment.weekday(), moment.hour)
     same = same[lately[same]]
     if not len(same):
         raise refused(when, f"no interval was recorded in that hour of the week before {when}")
-    middle = times[same].astype("datetime64[s]").astype(np.int64).mean().astype("datetime64[s]")
     said = f"when: the mean of {len(same)} intervals of that hour of the week, grown as the history trends"
-    return same, [said], float((asked_for - middle) / np.timedelta64(7, "D"))
+    return same, [said], ahead
 
 
 def whole_day(when: str) -> bool:

@@ -19,6 +19,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 SystemName = Annotated[str, typer.Argument(help="A system the champion was calibrated on.")]
 AT_HELP = (
     "The question: etr_tps=…, cpu_busy_pct=…, point=…, when=…, growth_pct=…, growth_pct.CLASS=…, rate.CLASS=…, "
+    "growth_pct_per_year.CLASS=…, step_pct.CLASS=DATE:PCT, season_pct.CLASS=MONTH:PCT, "
     "response_ms.CLASS=…, engines=…, ziip_engines=…, smt=…, machine=…, weight=…, cap=on or off, cap_engines=…, "
     "cap_msu=…, physical_cps=…, physical_ziips=…, cpc=…, add_lpar=…, remove_lpar=…, move_to.CLASS=SYSTEM, "
     "move_from.CLASS=SYSTEM, limit.NAME=…, "
@@ -26,6 +27,9 @@ AT_HELP = (
     "commas. Without it, the operating point."
 )
 At = Annotated[list[str] | None, typer.Option("--at", metavar="KEY=VALUE", help=AT_HELP)]
+Plan = Annotated[
+    Path | None, typer.Option("--plan", help="A TOML file of planned growth; docs/model.md says what it holds.")
+]
 SEPARATOR = r"[,;](?=[^,;=]*=)"
 MaxResponse = Annotated[
     list[str] | None,
@@ -46,13 +50,14 @@ def register(app: typer.Typer) -> None:
 def predict(
     system: SystemName,
     at: At = None,
+    plan: Plan = None,
     details: Annotated[
         bool, typer.Option("--details", "-v", help="Also where time is spent, every resource, distance from the data.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Predict a system at a load, with intervals and bottleneck."""
-    asked = keys(at)
+    asked = planned(plan, at)
     from model.capacity import ask
 
     found = ask.predict(_champion(), system, asked).to_dict()
@@ -144,12 +149,13 @@ def what_if(
 def headroom(
     system: SystemName,
     at: At = None,
+    plan: Plan = None,
     max_busy_pct: Annotated[float, typer.Option("--max-busy-pct", help="Highest utilization of any resource.")] = 90.0,
     max_response_ms: MaxResponse = None,
     as_json: Json = False,
 ) -> None:
-    """Say until when a system fits. Dates with a range, as its history trends."""
-    asked, response_ms = keys(at), response_target(max_response_ms)
+    """Say until when a system fits. Dates with a range, as its history trends or as planned."""
+    asked, response_ms = planned(plan, at), response_target(max_response_ms)
     from model.capacity import ask
 
     found = ask.headroom(_champion(), system, asked, max_busy_pct=max_busy_pct, max_response_ms=response_ms)
@@ -167,6 +173,7 @@ def explain(system: SystemName, at: At = None, as_json: Json = False) -> None:
 def forecast_msu(
     system: Annotated[str | None, typer.Argument(help="Only this system and its machine.")] = None,
     at: At = None,
+    plan: Plan = None,
     weeks: Annotated[int, typer.Option(help="How far to look.", min=1, max=156)] = 52,
     as_json: Json = False,
 ) -> None:
@@ -176,7 +183,7 @@ def forecast_msu(
     from serve.snapshot import Snapshot
 
     recorded = recorded_msu(Snapshot(Home.from_environment().snapshot))
-    found = forecast(_champion(), recorded, system=system, at=keys(at), weeks=weeks)
+    found = forecast(_champion(), recorded, system=system, at=planned(plan, at), weeks=weeks)
     _show(found, as_json, answer_text.forecast_msu)
 
 
@@ -226,6 +233,15 @@ def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str
                 raise typer.BadParameter(f"{option} {key}: {value!r} is no number") from None
             found[key] = value
     return found
+
+
+def planned(plan: Path | None, given: list[str] | None) -> dict[str, float | str]:
+    """The keys of a plan, and those of ``--at``, which go before them."""
+    if plan is None:
+        return keys(given)
+    from pipelines import plans
+
+    return {**plans.read(plan), **keys(given)}
 
 
 def response_target(given: list[str] | None) -> float | dict[str, float] | None:

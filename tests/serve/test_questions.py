@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from urllib.parse import quote
 
 import pytest
@@ -138,14 +139,16 @@ def test_an_explanation_names_components_and_assumptions(client):
 
 def test_headroom_is_dates_with_a_range():
     entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
-    entry["growth_per_week"] = [{"centre": 0.01, "draws": [0.009, 0.011] * 20}] * 2
+    entry["growth_per_week"] = [{"centre": 0.1, "draws": [0.09, 0.11] * 20}] * 2
     for table in ("usage", "response"):
         entry[table] = {name: {**law, "origin": "measured"} for name, law in entry[table].items()}
     bundle = {"model_version": "test/1", "systems": {"PRDA": entry}}
     found = HeadroomAnswer(**ask.headroom(bundle, "PRDA", max_busy_pct=30))
     cps = next(row for row in found.crossings if row.resource.startswith("general-purpose"))
     assert "2026-11-03" < cps.lo <= cps.value <= cps.hi
-    assert found.growth[0].growth_pct_per_year.value == pytest.approx(68.2, abs=0.1)
+    # The trend of a day of records fades: it is followed for four weeks, then with a time constant of thirteen.
+    effective = 4 + 13 * (1 - math.exp(-(365.2425 / 7 - 4) / 13))
+    assert found.growth[0].growth_pct_per_year.value == pytest.approx(100 * math.expm1(0.1 * effective), rel=1e-3)
     plain = found.model_dump(by_alias=True)
     assert "crossed by" in answer_text.headroom(plain)
     plain["crossings"][0]["already"] = True

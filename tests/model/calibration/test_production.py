@@ -183,10 +183,10 @@ def test_size_and_maximum_rate_agree_with_predict(bundle):
 
 
 def test_headroom_names_the_week_in_which_the_target_is_crossed():
-    given = history(growth_per_week=0.02)
+    given = history(growth_per_week=0.1)
     found = headroom(bundle_of(given), "PRDA", max_busy_pct=95)
     rates = peak_rates(given)
-    weeks = next(w for w in range(200) if truth(rates * np.exp(0.02 * w))[0] > 95)
+    weeks = next(w for w in range(200) if truth(rates * np.exp(0.1 * w))[0] > 95)
     start = given.start_local[np.argmax(given.busy_s)].astype("datetime64[D]")
     said = (np.datetime64(found["first"]["value"]) - start) / np.timedelta64(7, "D")
     assert abs(said - weeks) <= max(3, 0.3 * weeks)
@@ -199,17 +199,17 @@ def test_headroom_names_the_week_in_which_the_target_is_crossed():
 def test_a_machine_fills_as_its_other_lpars_grow_too():
     given = history()
     weeks = np.arange(len(given.seconds)) / 672.0
-    others, none = 1.5 * SECONDS * np.exp(0.03 * weeks), np.zeros(len(weeks))
+    others, none = 1.5 * SECONDS * np.exp(0.15 * weeks), np.zeros(len(weeks))
     shared = SharedMachine("M1", 7.0, 400.0, 1000.0, False, others, none)
     bundle = bundle_of(replace(given, machine=shared))
     peak, busy = np.argmax(given.busy_s), given.busy_s.max() / SECONDS
-    full = np.log((0.9 * 7.0 - busy) / (others[peak] / SECONDS)) / 0.03
+    full = np.log((0.9 * 7.0 - busy) / (others[peak] / SECONDS)) / 0.15
     found = headroom(bundle, "PRDA", max_busy_pct=90)
     start = given.start_local[peak].astype("datetime64[D]")
     assert found["first"]["resource"] == "machine M1"
     assert (np.datetime64(found["first"]["value"]) - start) / np.timedelta64(7, "D") == pytest.approx(full, abs=3)
-    then = predict(bundle, "PRDA", {"when": str(start + np.timedelta64(70, "D"))}).output("machine_busy_pct")
-    assert then.value == pytest.approx(100 * (busy + np.exp(0.3) * others[peak] / SECONDS) / 7.0, rel=0.02)
+    then = predict(bundle, "PRDA", {"when": str(start + np.timedelta64(28, "D"))}).output("machine_busy_pct")
+    assert then.value == pytest.approx(100 * (busy + np.exp(0.6) * others[peak] / SECONDS) / 7.0, rel=0.02)
 
 
 @pytest.mark.parametrize("weekly", [-1.2, 0.1])

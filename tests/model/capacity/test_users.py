@@ -10,6 +10,7 @@ from model.calibration.draws import Z90
 from model.calibration.history import SharedMachine
 from model.capacity.ask import max_rate, predict, sweep
 from model.capacity.ensemble import System
+from model.capacity.growth import effective_weeks, history_weeks
 from model.capacity.loads import understand
 from model.capacity.msu_forecast import RecordedMsu, forecast_msu
 from model.capacity.simulation import simulated
@@ -99,7 +100,8 @@ def test_msu_to_come_are_those_of_as_many_users_as_there_will_be():
     recorded = RecordedMsu("PRDA", "PRDA", "CEC1", 400.0, starts, np.full(24, 100.0))
     steps = forecast_msu(bundle(), [recorded])["subjects"][0]["forecast"]
     assert steps[0]["value"] == pytest.approx(100.0)
-    entry, weeks = bundle()["systems"]["PRDA"], steps[-1]["week"]
+    entry = bundle()["systems"]["PRDA"]
+    weeks = float(effective_weeks(np.array([steps[-1]["week"]], float), history_weeks(System(entry)))[0])
     growth = {
         f"growth_pct.{stream['name']}": 100 * np.expm1(weeks * one["centre"])
         for stream, one in zip(entry["streams"], entry["growth_per_week"], strict=True)
