@@ -42,7 +42,7 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
             figures += f"\n  and {len(cut)} more: all with --details, fewer with --at KEY=LEVEL"
     if by_class:
         figures += f"\n{by_class}"
-    lines = [flagged(f"{found['system']} at {described(found['at'])}", found["notes"]), figures]
+    lines = [flagged(f"{found['system']} at {described(found['at'])}", found.get("notes", ())), figures]
     resting = _resting(found["evidence"].get("figures", ())) if details else []
     if _by_laws_alone(found):
         return "\n".join([*lines, *resting, *_laws(found)])
