@@ -73,7 +73,9 @@ def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, load
     """
     base, before, extra = derived(profile, asked.recorded, lambda: _until(profile, asked.recorded))
     rates = asked.rates[:, loads[0] : loads[-1] + 1, None]
-    changed = np.where(base > 0, rates / np.where(base > 0, base, 1.0), 1.0) * before
+    scaled = np.where(base > 0, rates / np.where(base > 0, base, 1.0), 1.0) * before
+    # A class that had no transactions in the interval asked, and is to have some, has them for the four hours.
+    changed = np.where((base <= 0) & (rates > 0), rates, scaled)
     everywhere = {name: np.tile(values, len(loads)) for name, values in extra.items()}
     changed = changed.reshape(len(changed), -1, changed.shape[-1])
     used = ready.usage(replace(asked, rates=changed, extra=everywhere)).busy

@@ -160,6 +160,8 @@ def test_a_class_that_comes_brings_the_cpu_that_was_recorded_of_it(ask):
     assert value(answer, "etr_tps", "LOW@SYSZ") == pytest.approx(value(there, "etr_tps", "LOW"))
     assert busy_engines(answer) - busy_engines(here) == pytest.approx(1.05 * brought, rel=0.02)
     assert value(answer, "response_ms", "LOW@SYSZ") > 0
+    msu_brought = (busy_engines(answer) - busy_engines(here)) * RATING * 3600e-6
+    assert value(answer, "r4ha_msu") - value(here, "r4ha_msu") == pytest.approx(msu_brought, rel=0.05)
     grown = ask(**when, move_from__LOW="SYSZ", **{"growth_pct__LOW@SYSZ": 50})
     assert busy_engines(grown) - busy_engines(here) == pytest.approx(1.5 * 1.05 * brought, rel=0.02)
 
