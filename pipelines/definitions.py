@@ -69,6 +69,13 @@ def failure_of(instance: dg.DagsterInstance, run_id: str) -> str:
     return "The run failed; Dagster says no more."
 
 
+def interrupted(instance: dg.DagsterInstance, run_id: str) -> bool:
+    """Whether a run was stopped by a signal."""
+    failures = instance.all_logs(run_id, of_type=dg.DagsterEventType.STEP_FAILURE)
+    said = [event.dagster_event.step_failure_data.error for event in failures if event.dagster_event]
+    return any(error is not None and error.cls_name == "DagsterExecutionInterruptedError" for error in said)
+
+
 def _reporting(status: dg.DagsterRunStatus) -> dg.SensorDefinition:
     """Ends the nights whose run came to this end."""
 

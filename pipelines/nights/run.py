@@ -50,6 +50,8 @@ def run(home: Home, day: dt.date | None = None) -> Night:
                     tags={definitions.DAY: str(day or ""), definitions.NIGHTLY: "true", "dagster/max_retries": "0"},
                     run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
                 )
+            if definitions.interrupted(instance, run_id):
+                raise KeyboardInterrupt
             of = definitions.run_of(instance, result.dagster_run)
             failure = "" if result.success else definitions.failure_of(instance, run_id)
             _forget_old_runs(instance)

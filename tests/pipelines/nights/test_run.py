@@ -1,5 +1,6 @@
 """A night as a whole: one at a time, repeated until it is done, and honest about what failed."""
 
+import json
 import os
 import signal
 import subprocess
@@ -255,6 +256,16 @@ def test_a_night_is_refused_beside_a_run_of_the_daemon_and_ends_one_that_is_dead
         assert refused.value.code == Exit.LOCKED
         assert run.run(home, DAY).published
         assert instance.get_run_by_id(other.run_id).status is dg.DagsterRunStatus.FAILURE
+
+
+def test_a_night_that_is_stopped_has_not_ended_and_is_gone_on_with(made_up, monkeypatch):
+    home, _ = made_up
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(steps, "build", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+        run.run(home, DAY)
+    [path] = home.nights.glob("20*.json")
+    assert json.loads(path.read_text())["verdict"].startswith("did not end")
+    assert run.run(home, DAY).published
 
 
 def test_a_night_calibrates_where_data_or_days_are_others_and_not_for_ratings(made_up, monkeypatch):
