@@ -117,7 +117,7 @@ def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> 
         factor = Estimate.of(engine_cost(ready, state.scenario.engines))
         notes.append(
             f"measured on {ready.engines:g} engines, asked for {state.scenario.engines:g}: cost per transaction "
-            f"{_percent(factor.value)} ({_percent(factor.lo)} to {_percent(factor.hi)}), {n_way_source(ready)}"
+            f"{_percent(factor.value)} ({_percent(factor.lo)} to {_percent(factor.hi)}), {n_way_source(ready, state.scenario.engines)}"
         )
     if entry.get("busy_assumed"):
         notes.append("no busy time of the LPAR is known: the engines are taken to serve this workload alone")

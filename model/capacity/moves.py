@@ -127,10 +127,10 @@ def engine_cost(system: System, engines: float, machine_id: str = "") -> Array:
     return np.asarray(ratio * (engines / system.engines) ** exponent, float)
 
 
-def n_way_source(system: System) -> str:
+def n_way_source(system: System, engines: float) -> str:
     """What the cost on another number of engines is from."""
     machine = _rated_here(system)
-    if machine is not None and system.machine is not None:
+    if machine is not None and system.machine is not None and engines <= system.machine.engines:
         return "as the machine's physical engines stay as they are"
     if machine is None:
         return "no ratings of this machine are known, so its n-way effect is not in"
