@@ -114,10 +114,11 @@ def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> 
         )
     notes += _full(ready, state) if shown else []
     if "engines" in outside and "machine" not in load.asked:
-        factor = Estimate.of(engine_cost(ready, state.scenario.engines))
+        engines = state.scenario.engines
+        factor = Estimate.of(engine_cost(ready, engines))
         notes.append(
-            f"measured on {ready.engines:g} engines, asked for {state.scenario.engines:g}: cost per transaction "
-            f"{_percent(factor.value)} ({_percent(factor.lo)} to {_percent(factor.hi)}), {n_way_source(ready, state.scenario.engines)}"
+            f"measured on {ready.engines:g} engines, asked for {engines:g}: cost per transaction "
+            f"{_percent(factor.value)} ({_percent(factor.lo)} to {_percent(factor.hi)}), {n_way_source(ready, engines)}"
         )
     if entry.get("busy_assumed"):
         notes.append("no busy time of the LPAR is known: the engines are taken to serve this workload alone")
