@@ -128,7 +128,7 @@ def _daemon(home: Home, drawn: random.Random) -> Iterator[_Night]:
 
     def night(kill_after_s: float | None) -> bool:
         nonlocal daemon
-        launch = [str(_BIN / "dagster"), "job", "launch", "-m", "pipelines.definitions", "-j", "night"]
+        launch = [str(_BIN / "dagster"), "job", "launch", "-j", "night"]
         subprocess.run(launch, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if kill_after_s is None:
             end = time.monotonic() + _PATIENCE_S

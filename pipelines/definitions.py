@@ -6,6 +6,8 @@ import json
 
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+from dagster._core.events import RunFailureReason
+from dagster._core.storage.tags import RUN_FAILURE_REASON_TAG, WILL_RETRY_TAG
 
 from pipelines import assets, settings
 from pipelines.assets import DAY, run_of
@@ -13,6 +15,8 @@ from pipelines.home import Home
 from pipelines.nights import landing, night
 
 JOB = "night"
+#: So many runs in a row whose process died are left to somebody.
+_MOST_DEAD = 4
 #: Tag of the runs of `etalon nightly`, which reports them itself.
 NIGHTLY = "etalon/nightly"
 
@@ -33,10 +37,13 @@ def nightly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
 def landed(context: dg.SensorEvaluationContext) -> dg.SensorResult:
     """A run once complete files are the same, in name, size and time, as at the look before.
 
-    No clock is compared with another: a file server's may differ. The same files are asked for once.
+    No clock is compared with another: a file server's may differ. The same files are asked for once, and again where
+    the process of their run was killed and Dagster's own retry was lost, as where its code server was killed as well.
     """
     home = Home.from_environment()
     rules = settings.read(home).landing
+    if dead := _dead(context.instance):
+        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=f"after-{dead}")], cursor=context.cursor)
     if isinstance(rules.folder, str):
         return dg.SensorResult(skip_reason="landing.folder is an address: the schedule fetches its files")
     folder = landing.local(home, rules)
@@ -51,6 +58,18 @@ def landed(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         seen[path][1] = True
     key = hashlib.sha256(json.dumps([[path, marks[path]] for path in new]).encode()).hexdigest()[:16]
     return dg.SensorResult(run_requests=[dg.RunRequest(run_key=f"landed-{key}")], cursor=json.dumps(seen))
+
+
+def _dead(instance: dg.DagsterInstance) -> str | None:
+    """The latest run, where its process died and Dagster does not start it again; None after several in a row."""
+    latest = instance.get_runs(dg.RunsFilter(job_name=JOB), limit=_MOST_DEAD)
+    died = [
+        run.status is dg.DagsterRunStatus.FAILURE
+        and run.tags.get(RUN_FAILURE_REASON_TAG) != RunFailureReason.STEP_FAILURE.value
+        and run.tags.get(WILL_RETRY_TAG) == "false"
+        for run in latest
+    ]
+    return latest[0].run_id if any(died[:1]) and not (len(died) == _MOST_DEAD and all(died)) else None
 
 
 def failure_of(instance: dg.DagsterInstance, run_id: str) -> str:

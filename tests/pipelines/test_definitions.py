@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import ClassVar
 
@@ -153,13 +154,14 @@ def test_the_same_files_are_asked_for_once_and_a_grown_file_again(tmp_path):
     assert fingerprint([path]) != first
 
 
-def look(cursor: str | None) -> tuple[int, str]:
+def look(cursor: str | None, instance=None) -> tuple[int, str]:
     """How many runs the sensor asks for, and what it remembers."""
     import dagster as dg
 
     from pipelines.definitions import landed
 
-    result = landed(dg.build_sensor_context(cursor=cursor))
+    with nullcontext(instance) if instance else dg.DagsterInstance.ephemeral() as instance:
+        result = landed(dg.build_sensor_context(instance=instance, cursor=cursor))
     return len(result.run_requests or ()), result.cursor
 
 
@@ -181,6 +183,22 @@ def test_the_sensor_asks_for_a_run_once_files_stand_still_between_two_looks(tmp_
     assert counts == [1, 1, 0], "each file is asked for once"
     (tmp_path / "landing" / "b.smf").unlink()
     assert look(cursor)[0] == 0, "a file that went to the archive is no news"
+
+
+def test_the_sensor_asks_again_for_a_run_that_died_and_that_dagster_does_not_retry(tmp_path, monkeypatch):
+    import dagster as dg
+    from dagster._core.test_utils import create_run_for_test
+
+    monkeypatch.setenv("ETALON_HOME", str(tmp_path))
+    lost, step = {"dagster/will_retry": "false"}, {"dagster/failure_reason": "STEP_FAILURE"}
+    with dg.instance_for_test() as instance:
+        asked = []
+        for tags in ({"dagster/will_retry": "true"}, lost | step, lost, lost, lost, lost):
+            create_run_for_test(instance, job_name="night", status=dg.DagsterRunStatus.FAILURE, tags=tags)
+            asked.append(look(None, instance)[0])
+        create_run_for_test(instance, job_name="night", status=dg.DagsterRunStatus.STARTED)
+        asked.append(look(None, instance)[0])
+    assert asked == [0, 0, 1, 1, 1, 0, 0]
 
 
 def test_the_schedule_asks_for_the_day_that_ended():
