@@ -270,11 +270,20 @@ class Crossing(Part):
     already: bool
 
 
+class GrowthBacktest(Part):
+    """Forecasts of earlier weeks from the weeks before them: their median error beside that of an unchanged load."""
+
+    origins: int = Field(description="weeks from which was forecast")
+    error_pct: float
+    unchanged_error_pct: float
+
+
 class ClassGrowth(Part):
-    """How a class trends."""
+    """How a class grows in the year after the records."""
 
     class_: str = Field(alias="class")
     growth_pct_per_year: Estimate
+    backtest: GrowthBacktest | None = Field(description="null where the history is too short for one")
 
 
 class ForecastWeek(Estimate):

@@ -14,6 +14,7 @@ from model.calibration.busy_cost import at_usual_busy, cost_by_busy
 from model.calibration.capacity import n_way_draws
 from model.calibration.demands import Demand, demand, driven_law, stream_law
 from model.calibration.draws import DRAWS, around
+from model.calibration.growth import growth
 from model.calibration.history import History
 from model.calibration.plausibility import (
     below_service,
@@ -43,10 +44,6 @@ MOSTLY = 0.5
 NO_COST = Fit(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 1.0), np.zeros(DRAWS)
 BURSTY = 2.0
 """How many times Poisson's the standard deviation of the number of arrivals in an interval is taken to be."""
-# Growth a week: half of all classes grow or shrink by less, beforehand, and how many whole days say more.
-GROWTH, LEVEL_SD, FEWEST_TREND_DAYS = 0.01, 10.0, 10
-# How far growth may spread beforehand: a half-Cauchy distribution, so that a class may plainly come or go.
-SPREADS = GROWTH * np.tan(np.pi / 2 * (np.arange(64) + 0.5) / 64)
 
 
 class Unusable(ValueError):
@@ -117,7 +114,7 @@ def entry(history: History) -> dict[str, Any]:
             "ziip_busy_sd": _interval_sd(h, h.ziip_s[:, streams], streams, found.varies),
         }
         | _profile(h, streams, extra, [c for c in streams if c not in classes.bare]),
-        "growth_per_week": [_trend(h, h.ended[:, c], f"{h.system_id} {h.classes[c]} growth") for c in streams],
+        "growth_per_week": [growth(h, h.ended[:, c], f"{h.system_id} {h.classes[c]} growth") for c in streams],
         "usage": usage,
         "cost_by_busy": dear,
         "ziip": ziip,
@@ -388,35 +385,6 @@ def _background(h: History, c: int, work: Array) -> tuple[dict[str, Any], list[f
     return law, (y - expected).tolist()
 
 
-def _trend(h: History, amounts: Array, name: str) -> dict[str, Any]:
-    """Growth of what intervals have, (intervals,), for each week, as a logarithm: log-linear in time beside the days of
-    the week."""
-    days, index = np.unique(h.day, return_inverse=True)
-    recorded, of_day = np.bincount(index, weights=h.seconds), np.bincount(index, weights=amounts)
-    kept = (recorded > 0.9 * np.median(recorded)) & (of_day > 0)
-    if kept.sum() < FEWEST_TREND_DAYS:
-        return around(0.0, GROWTH, name)
-    return around(*_growth(days[kept], np.log(of_day[kept])), name)
-
-
-def _growth(days: NDArray[np.int64], logs: Array) -> tuple[float, float]:
-    """Growth a week as a logarithm, beside the levels of the days of the week, and its standard deviation."""
-    weekday = (days + 3) % 7
-    design = np.column_stack([(days - days.mean()) / 7.0, *((weekday == d).astype(float) for d in np.unique(weekday))])
-    levels = design.shape[1] - 1
-    prior = [0.0, *[float(logs.mean())] * levels], [LEVEL_SD] * (1 + levels)
-    free = fit(design, logs, np.ones(len(logs)), days // 7, *prior)
-    # Few days tell their own scatter badly: Student's t.
-    left = max(len(logs) - levels - 1, 3)
-    seen, variance = float(free.mean[0]), float(free.cov[0, 0]) * left / (left - 2)
-    evidence = variance + SPREADS**2
-    chance = np.exp(-0.5 * (seen**2 / evidence - seen**2 / evidence.max())) / np.sqrt(evidence)
-    chance /= chance.sum()
-    means, variances = seen * SPREADS**2 / evidence, variance * SPREADS**2 / evidence
-    mean = float(chance @ means)
-    return mean, math.sqrt(float(chance @ (variances + (means - mean) ** 2)))
-
-
 def _machine(h: History, varies: float) -> dict[str, Any]:
     """The machine an LPAR shares; work of LPARs without records of their own is taken to vary as the own ``varies``."""
     if h.machine is None:
@@ -440,7 +408,7 @@ def _machine(h: History, varies: float) -> dict[str, Any]:
         "weights": {"own": float(m.weight), "total": float(m.total_weight)},
         "others_noise": around(0.0, others, f"{h.system_id} other LPARs"),
         "others_pieces": around(0.0, 1.0, f"{h.system_id} pieces of other LPARs"),
-        "others_growth_per_week": _trend(h, m.others_s, f"{h.system_id} growth of other LPARs"),
+        "others_growth_per_week": growth(h, m.others_s, f"{h.system_id} growth of other LPARs"),
     }
 
 

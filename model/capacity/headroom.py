@@ -83,8 +83,14 @@ def headroom(
         first=crossings[0] if crossings and (crossings[0]["value"] or crossings[0]["lo"]) else None,
         crossings=crossings,
         growth=[
-            {"class": name, "growth_pct_per_year": Estimate.of(100.0 * (factor - 1.0)).to_dict()}
-            for name, factor in zip(ready.streams, grown(ready, year, load.asked)[:, 0].T, strict=True)
+            {
+                "class": name,
+                "growth_pct_per_year": Estimate.of(100.0 * (factor - 1.0)).to_dict(),
+                "backtest": trend.get("backtest"),
+            }
+            for name, factor, trend in zip(
+                ready.streams, grown(ready, year, load.asked)[:, 0].T, entry["growth_per_week"], strict=True
+            )
         ],
         forecast=[
             {
