@@ -1,5 +1,6 @@
 """The dbt project as assets: staging, intermediate, marts and their tests."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -17,39 +18,56 @@ from pipelines import steps
 from pipelines.assets import POOL, step
 from pipelines.home import DBT_PROJECT, Home
 from pipelines.nights import night
+from state.files import write_text
 
 if TYPE_CHECKING:
     from pipelines.building.marts import Work
 
 
 def dbt_project(home: Home) -> DbtProject:
-    """The dbt project with its target under `home`, its manifest made anew when a file of the project is newer.
+    """The dbt project with its target under `home`, its manifest made anew when it or a file of the project is another.
 
-    A new state folder begins with the project as `make setup` has parsed it.
+    A new state folder begins with the project as `make setup` has parsed it. Times of files do not tell what a manifest
+    was made of: those of an image, or of a copied checkout, are older than the state that an earlier version left.
     """
     project = DbtProject(project_dir=DBT_PROJECT, profiles_dir=DBT_PROJECT, target_path=home.dbt / "target")
-    if not project.manifest_path.exists():
-        _take_over(DBT_PROJECT / "target", home.dbt / "target")
-    if _stale(project.manifest_path):
-        project.preparer.prepare(project)
+    mark, manifest = home.dbt / "manifest-of", project.manifest_path
+    if not (manifest.exists() and mark.exists() and mark.read_bytes() == _digest(manifest).encode()):
+        manifest.unlink(missing_ok=True)
+        if not _take_over(DBT_PROJECT / "target", home.dbt / "target"):
+            project.preparer.prepare(project)
+        write_text(mark, _digest(manifest))
     return project
 
 
-def _take_over(parsed: Path, target: Path) -> None:
-    """Copy what dbt parsed, the manifest last, each file at once: another process may look for it."""
+def _take_over(parsed: Path, target: Path) -> bool:
+    """Copy what dbt parsed, the manifest last, each file at once: another process may look for it. False where it has
+    not parsed the project as it is.
+    """
+    manifest = parsed / "manifest.json"
+    if not manifest.exists() or max(path.stat().st_mtime for path in _files()) > manifest.stat().st_mtime:
+        return False
     target.mkdir(parents=True, exist_ok=True)
     for name in ("partial_parse.msgpack", "manifest.json"):
         if (parsed / name).exists():
             copy = target / f".{name}.{os.getpid()}"
             shutil.copy2(parsed / name, copy)
             copy.replace(target / name)
+    return True
 
 
-def _stale(manifest: Path) -> bool:
-    if not manifest.exists():
-        return True
-    sources = (path for path in DBT_PROJECT.rglob("*") if path.suffix in (".sql", ".yml", ".csv"))
-    return max(path.stat().st_mtime for path in sources) > manifest.stat().st_mtime
+def _files() -> list[Path]:
+    """The files that a manifest is made of."""
+    found = (path for path in sorted(DBT_PROJECT.rglob("*")) if path.suffix in (".sql", ".yml", ".csv"))
+    return [path for path in found if not path.is_relative_to(DBT_PROJECT / "target")]
+
+
+def _digest(manifest: Path) -> str:
+    """Changes with a manifest, the files of the project, their names, and the version of dbt."""
+    running = hashlib.sha256(version("dbt-core").encode() + manifest.read_bytes())
+    for path in _files():
+        running.update(path.relative_to(DBT_PROJECT).as_posix().encode() + path.read_bytes())
+    return running.hexdigest()
 
 
 class Translator(DagsterDbtTranslator):
