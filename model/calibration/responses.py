@@ -300,14 +300,14 @@ def _fitted(
     weight = 1.0 / (usual**2 * (SCATTER**2 + VARIATION**2 / ended))
     rows = [(columns[kept], response - (service_ms + ziip_ms)[kept] - limited[kept], weight, h.day[kept])]
     evidence = "responses"
-    for engine, chosen, service in (("cp", (SHORT, LONG, MACHINE), service_ms), ("ziip", (ZIIP, ZIIP_ALWAYS), ziip_ms)):
+    for engine, kinds, service in (("cp", (SHORT, LONG, MACHINE), service_ms), ("ziip", (ZIIP, ZIIP_ALWAYS), ziip_ms)):
         seen = sampled_delay(h, samples_of, engine, service)
         if seen is None:
             continue
         delay, variance = seen
         known = kept & np.isfinite(delay)
         design = np.zeros((int(known.sum()), len(PRIOR_MEAN)))
-        design[:, list(chosen)] = columns[known][:, list(chosen)]
+        design[:, list(kinds)] = columns[known][:, list(kinds)]
         error = variance[known] + (MODEL_ERROR * delay[known]) ** 2 + (1e-4 * usual) ** 2
         rows.append((design, delay[known], 1.0 / error, h.day[known]))
         evidence = "samples of delays, and responses"
