@@ -7,7 +7,6 @@ from typing import Any
 
 from model.capacity.basis import machine_of
 from model.capacity.questions import askable, has_conditions, point_entry, system_entry
-from model.published.overview import overview
 from serve import options
 from serve.schemas import Conditions, Models, ReferenceSystem, System, Systems
 
@@ -75,6 +74,9 @@ def describe(name: str, entry: Mapping[str, Any], has_conditions: bool = False) 
 
 def reference_systems(predictable: Collection[str]) -> list[ReferenceSystem]:
     """Every reference system, whether or not the model can be asked about it."""
+    # Loaded for the list of systems alone: an answer takes nothing of it.
+    from model.published.overview import overview
+
     return [
         ReferenceSystem(
             system=about.system,

@@ -7,6 +7,7 @@ A time may be given in seconds, milliseconds or microseconds by its key's ending
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from typing import Any
@@ -102,7 +103,7 @@ def _magnitudes(value: Any, key: str) -> None:
     elif isinstance(value, list):
         for inner in value:
             _magnitudes(inner, key)
-    elif isinstance(value, int | float) and not abs(value) <= LARGEST:
+    elif isinstance(value, int | float) and LARGEST < abs(value) < math.inf:
         said = f"{value:g}" if isinstance(value, float) else f"a number of {value.bit_length():,} bits"
         raise NetworkError(f"{key} is {said}; no number in a network is beyond {LARGEST:g}")
 
@@ -142,6 +143,8 @@ def _typed(cls: type, table: Table, what: str) -> None:
         kinds, wanted = _KINDS.get(str(f.type), ((), ""))
         if kinds and (not isinstance(value, kinds) or isinstance(value, bool)):
             raise NetworkError(f"{what}: {f.name} must be {wanted}, got {value!r}")
+        if float in kinds and not math.isfinite(value):
+            raise NetworkError(f"{what}: {f.name} must be a finite number, got {value}")
         if int in kinds and float not in kinds and value > MOST:
             raise NetworkError(f"{what}: {f.name} must be at most {MOST:,}, got {value:,}")
 
@@ -150,6 +153,8 @@ def _number(table: Table, key: str, default: float, what: str) -> float:
     value = table.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise NetworkError(f"{what}: {key} must be a number, got {value!r}")
+    if not math.isfinite(value):
+        raise NetworkError(f"{what}: {key} must be a finite number, got {value}")
     return float(value)
 
 

@@ -216,9 +216,6 @@ def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str
 
     A separator that no KEY= follows belongs to the value, as in the level `513 databases, 6-way`.
     """
-    from model.capacity.questions import TEXTS, takes_number
-    from model.published.names import ALTERNATIVES
-
     found: dict[str, float | str] = {}
     for pair in (part for item in given or () for part in re.split(SEPARATOR, item)):
         key, equals, value = (piece.strip() for piece in pair.partition("="))
@@ -226,13 +223,28 @@ def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str
             raise typer.BadParameter(f"{option} takes KEY=VALUE, not {pair!r}")
         if key in found:
             raise typer.BadParameter(f"{option} says {key} twice")
-        try:
-            found[key] = value if key in (*TEXTS, *ALTERNATIVES) else float(value)
-        except ValueError:
-            if takes_number(key):
-                raise typer.BadParameter(f"{option} {key}: {value!r} is no number") from None
-            found[key] = value
+        found[key] = _typed(key, value, option)
     return found
+
+
+def _typed(key: str, value: str, option: str) -> float | str:
+    """A value of a question: a number where the key takes one, or may and the value is one."""
+    from model.capacity.questions import TEXTS, takes_number
+
+    if key in TEXTS:
+        return value
+    if not takes_number(key):
+        # The levels of a study, whose names other questions do not load.
+        from model.published.names import ALTERNATIVES
+
+        if key in ALTERNATIVES:
+            return value
+    try:
+        return float(value)
+    except ValueError:
+        if takes_number(key):
+            raise typer.BadParameter(f"{option} {key}: {value!r} is no number") from None
+        return value
 
 
 def planned(plan: Path | None, given: list[str] | None) -> dict[str, float | str]:
