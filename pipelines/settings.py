@@ -6,15 +6,14 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated, Any
 
-import tomli
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ingest.containers.limits import DEFAULT, Limits
+from model.calendar import Calendar
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
-
-FILE = "etalon.toml"
+from state.settings import FILE, read_toml
 
 
 def _plain(value: Any) -> Any:
@@ -119,14 +118,21 @@ class Notify(Section):
     )
 
 
+def _calendar(described: Any) -> Any:
+    return described if isinstance(described, Calendar) else Calendar.of(described)
+
+
 class Settings(BaseSettings):
     """All of it. `ETALON_LANDING__SETTLE_S=5` is `settle_s` of `[landing]`."""
 
-    model_config = SettingsConfigDict(env_prefix="ETALON_", env_nested_delimiter="__", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="ETALON_", env_nested_delimiter="__", extra="forbid", frozen=True, arbitrary_types_allowed=True
+    )
 
     landing: Landing = Landing()
     archives: Archives = Archives()
     coverage: Coverage = Coverage()
+    calendar: Annotated[Calendar, BeforeValidator(_calendar)] = Calendar.of(None)
     notify: Notify = Notify()
     retain: dict[str, int] = Field(
         default={}, description="days to keep by table pattern, such as {'raw.smf110_*' = 35}; others are kept for ever"
@@ -171,7 +177,7 @@ def read(home: Home) -> Settings:
             return env_settings, InitSettingsSource(settings_cls, content)
 
     try:
-        content = tomli.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        content = read_toml(path)
         return FromFile()
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
@@ -181,3 +187,8 @@ def read(home: Home) -> Settings:
         raise EtalonError(f"{path}, or {variable}: {field}: {said}", Exit.NO_INPUT) from error
     except (ValueError, ArithmeticError, OSError, RecursionError) as error:
         raise EtalonError(f"{path}: {error}; correct it: docs/operations.md has an example", Exit.NO_INPUT) from error
+
+
+def calendar(home: Home) -> Calendar:
+    """The shifts and holidays of a state folder. Raises EtalonError as `read`."""
+    return read(home).calendar

@@ -550,9 +550,14 @@ def make_champion(home: Home, version: str) -> None:
 
 
 def champion(home: Home) -> Mapping[str, Any]:
-    """The exported bundle of the champion, beside the definitions of published marts and the ratings of machines."""
+    """The exported bundle of the champion, beside the definitions of published marts, the ratings of machines and the
+    calendar."""
     require(home.champion, "there is no champion", "run `etalon fit` on published data, or `etalon demo`")
-    from pipelines import provenance
+    from pipelines import provenance, settings
 
-    beside = {"published_definitions": provenance.published(home), "machine_ratings": imported_ratings(home)}
+    beside = {
+        "published_definitions": provenance.published(home),
+        "machine_ratings": imported_ratings(home),
+        "calendar": settings.calendar(home).to_dict(),
+    }
     return {**(read_bundle(home) or {}), **beside}

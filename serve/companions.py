@@ -1,5 +1,5 @@
-"""Files beside the champion that bear on its answers: what the published marts are defined by, and the ratings of
-machines."""
+"""Files beside the champion that bear on its answers: what the published marts are defined by, the ratings of machines,
+and the calendar of the settings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from model.calendar import Calendar
 from serve.files import Identity, identity_of
 from serve.log import Log
 from state.catalogue import DEFINITIONS
 from state.files import StateDamaged
+from state.settings import read_toml
 
 log = Log()
 
@@ -25,19 +27,19 @@ class Companion:
     """
 
     def __init__(self, path: Path, read: Callable[[Path], Entries]) -> None:
-        self._path, self._read = path, read
+        self.path, self._read = path, read
         self._identity: Identity | None = None
         self._entries: Entries = {}
 
     def entries(self) -> Entries:
         """The entries of the file as it is now; none without a file."""
-        identity = identity_of(self._path)
+        identity = identity_of(self.path)
         if identity != self._identity:
             self._identity, self._entries = identity, {}
             try:
-                self._entries = {} if identity is None else self._read(self._path)
+                self._entries = {} if identity is None else self._read(self.path)
             except (OSError, ValueError, StateDamaged, csv.Error) as problem:
-                log.error("file_unreadable", path=str(self._path), problem=str(problem))
+                log.error("file_unreadable", path=str(self.path), problem=str(problem))
         return self._entries
 
 
@@ -51,3 +53,8 @@ def machine_ratings(path: Path) -> Entries:
     from model.hardware.imported import read_ratings
 
     return {"machine_ratings": read_ratings(path.read_text(encoding="utf-8-sig"), path.name)}
+
+
+def calendar(path: Path) -> Entries:
+    """The shifts and holidays of the settings. Raises OSError, and ValueError for what describes none."""
+    return {"calendar": Calendar.of(read_toml(path).get("calendar")).to_dict()}

@@ -19,8 +19,9 @@ MAX_ROWS = 4000
 INTERVAL_S = 900.0
 
 # What a system used and had, by bucket of local time; a system of several LPARs has their sum.
-# Each query takes system, from and to, and gives bucket, kind, name, unit and value.
-_WITHIN = "system_id = ? AND interval_start_local >= ? AND interval_start_local < ?"
+# Each query takes system, from and to, and gives bucket, kind, name, unit and value; {during} chooses a shift.
+_SPAN = "interval_start_local >= ? AND interval_start_local < ? AND {during}"
+_WITHIN = f"system_id = ? AND {_SPAN}"
 _OWN = "own AS (SELECT DISTINCT smf_sid FROM marts.dim_system WHERE system_id = ?)"
 _SERIES = (
     """
@@ -48,7 +49,7 @@ _SERIES = (
     WITH {own}, weighed AS (
       SELECT *, sum(weight) OVER (PARTITION BY cpc, interval_start_utc) AS weights
       FROM marts.fct_cpc_interval
-      WHERE engine_type = 'CP' AND interval_start_local >= ? AND interval_start_local < ?),
+      WHERE engine_type = 'CP' AND {span}),
     one AS (
       SELECT {bucket} AS bucket, smf_sid, avg(weight / nullif(weights, 0) * shared_engines) AS share,
         avg(nullif(cap_engines, 0)) AS cap
@@ -62,7 +63,7 @@ _SERIES = (
         sum(msu) / intervals AS msu, sum(r4ha_msu) / intervals AS r4ha,
         sum(capacity_msu) / intervals AS capacity
       FROM marts.fct_msu JOIN own ON name = smf_sid
-      WHERE scope = 'lpar' AND interval_start_local >= ? AND interval_start_local < ? GROUP BY ALL)
+      WHERE scope = 'lpar' AND {span} GROUP BY ALL)
     SELECT bucket, 'msu', 'MSU', 'MSU', msu FROM one
     UNION ALL SELECT bucket, 'r4ha_msu', 'R4HA', 'MSU', r4ha FROM one
     UNION ALL SELECT bucket, 'msu_capacity', 'capacity', 'MSU', capacity FROM one WHERE capacity IS NOT NULL
@@ -108,7 +109,8 @@ _CLASSES = f"""
         (isodow(interval_start_local), hour(interval_start_local)) AS hour_of_week
       FROM marts.fct_transaction_cost, (
         SELECT max(interval_start_local) AS last FROM marts.fct_interval_utilization WHERE system_id = ?)
-      WHERE system_id = ? AND class_kind = 'service_class' AND interval_start_local > last - INTERVAL 14 DAY),
+      WHERE system_id = ? AND class_kind = 'service_class' AND interval_start_local > last - INTERVAL 14 DAY
+        AND {{during}}),
     common AS (SELECT hour_of_week FROM recent GROUP BY ALL HAVING count(DISTINCT is_last) = 2),
     weeks AS (
       SELECT *, 'last' AS week FROM recent WHERE is_last
@@ -244,10 +246,16 @@ def finest(first: dt.datetime, last: dt.datetime) -> Every:
     return "interval" if seconds / INTERVAL_S <= MAX_ROWS else "hour" if seconds / 3600 <= MAX_ROWS else "day"
 
 
-def history(snapshot: Snapshot, system: str, first: dt.datetime, last: dt.datetime, every: Every) -> History:
-    """Engines in use by class group, capacity and MSU of a system, one value for every bucket of local time."""
+def history(
+    snapshot: Snapshot, system: str, first: dt.datetime, last: dt.datetime, every: Every, during: str = "true"
+) -> History:
+    """Engines in use by class group, capacity and MSU of a system, one value for every bucket of local time.
+
+    during: SQL of the intervals that count, such as those of a shift.
+    """
     series = " UNION ALL ".join(f"({query})" for query in _SERIES)
-    query = _COLUMNS.format(series.format(bucket=BUCKETS[every], within=_WITHIN, own=_OWN))
+    span, within = _SPAN.format(during=during), _WITHIN.format(during=during)
+    query = _COLUMNS.format(series.format(bucket=BUCKETS[every], within=within, span=span, own=_OWN))
     buckets, *columns = snapshot.rows(query, [system, first, last] * len(_SERIES))
     return History(
         system=system,
@@ -259,11 +267,14 @@ def history(snapshot: Snapshot, system: str, first: dt.datetime, last: dt.dateti
     )
 
 
-def classes(snapshot: Snapshot, system: str) -> list[ClassRow]:
-    """Service classes of the last seven days, with the change from the seven before (hours of the week of both)."""
+def classes(snapshot: Snapshot, system: str, during: str = "true") -> list[ClassRow]:
+    """Service classes of the last seven days, with the change from the seven before (hours of the week of both).
+
+    during: SQL of the intervals that count, such as those of a shift.
+    """
     goals = {row["class_name"]: row for row in snapshot.rows(_GOALS, [system])}
     weeks: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in snapshot.rows(_CLASSES, [system, system]):
+    for row in snapshot.rows(_CLASSES.format(during=during), [system, system]):
         weeks.setdefault(row["class_name"], {})[row["week"]] = row
     rows = []
     for name, by_week in weeks.items():
@@ -289,10 +300,17 @@ def classes(snapshot: Snapshot, system: str) -> list[ClassRow]:
 
 
 def class_history(
-    snapshot: Snapshot, system: str, name: str, first: dt.datetime, last: dt.datetime, every: Every
+    snapshot: Snapshot,
+    system: str,
+    name: str,
+    first: dt.datetime,
+    last: dt.datetime,
+    every: Every,
+    during: str = "true",
 ) -> ClassHistory:
-    """Rate, cost, engines in use and mean response of a service class."""
-    rows = snapshot.rows(_CLASS.format(bucket=BUCKETS[every], within=_WITHIN), [system, first, last, name])
+    """Rate, cost, engines in use and mean response of a service class, in the intervals that `during` (SQL) chooses."""
+    within = _WITHIN.format(during=during)
+    rows = snapshot.rows(_CLASS.format(bucket=BUCKETS[every], within=within), [system, first, last, name])
     units = {"rate_tps": "tran/s", "cpu_us_per_tran": "us/tran", "engines": "engines", "response_ms": "ms"}
     return ClassHistory(
         system=system,

@@ -22,7 +22,8 @@ _HOURS = f"""
     SELECT isodow(interval_start_local) AS weekday, hour(interval_start_local) AS hour, 'cpu_busy_pct' AS metric,
       '' AS class_name, 100 * sum(busy_s) AS above, sum(online_s) AS below
     FROM marts.fct_interval_utilization
-    WHERE system_id = $system AND engine_type = 'CP' AND interval_start_local BETWEEN $first AND $last GROUP BY ALL
+    WHERE system_id = $system AND engine_type = 'CP' AND interval_start_local BETWEEN $first AND $last AND {{during}}
+    GROUP BY ALL
     UNION ALL
     SELECT weekday, hour, unnest(['rate_tps', 'cpu_us_per_tran', 'response_ms']), class_name,
       unnest([sum(ended / seconds) * max(seconds), sum(cpu_s) * 1e6, sum(response)]),
@@ -30,7 +31,7 @@ _HOURS = f"""
     FROM (SELECT isodow(interval_start_local) AS weekday, hour(interval_start_local) AS hour, class_name, {CLASS_SUMS}
           FROM marts.fct_transaction_cost
           WHERE system_id = $system AND class_kind = 'service_class'
-            AND interval_start_local BETWEEN $first AND $last GROUP BY ALL)
+            AND interval_start_local BETWEEN $first AND $last AND {{during}} GROUP BY ALL)
     GROUP BY weekday, hour, class_name
 """
 Sums = tuple[float, float]
@@ -38,15 +39,21 @@ Hour = tuple[int, int]
 
 
 def compared(
-    snapshot: Snapshot, system: str, a: tuple[dt.date, dt.date], b: tuple[dt.date, dt.date], other: str | None = None
+    snapshot: Snapshot,
+    system: str,
+    a: tuple[dt.date, dt.date],
+    b: tuple[dt.date, dt.date],
+    other: str | None = None,
+    during: str = "true",
 ) -> list[Change]:
     """Each metric in both periods (first and last day), over the hours of the week that both have, as the last day may
     have a few hours only.
 
     A metric is a ratio of sums over these hours, as it is of the LPAR's last seven days. The interval of a change is
-    Student's, from how much it would differ without one of the days. `other` names the system of period b.
+    Student's, from how much it would differ without one of the days. `other` names the system of period b;
+    `during` is SQL of the intervals that count, such as those of a shift.
     """
-    before, after = _by_hour(snapshot, system, *a), _by_hour(snapshot, other or system, *b)
+    before, after = _by_hour(snapshot, system, *a, during), _by_hour(snapshot, other or system, *b, during)
     changes = []
     for (metric, class_name), hours in before.items():
         pairs = _days(hours, after.get((metric, class_name), {}))
@@ -55,11 +62,13 @@ def compared(
     return changes
 
 
-def _by_hour(snapshot: Snapshot, system: str, first: dt.date, last: dt.date) -> dict[tuple[str, str], dict[Hour, Sums]]:
+def _by_hour(
+    snapshot: Snapshot, system: str, first: dt.date, last: dt.date, during: str
+) -> dict[tuple[str, str], dict[Hour, Sums]]:
     limits = {"first": dt.datetime.combine(first, dt.time.min), "last": dt.datetime.combine(last, dt.time.max)}
     sums_by_metric: dict[tuple[str, str], dict[Hour, Sums]] = {}
     with snapshot.cursor() as cursor:
-        cursor.execute(_HOURS, {"system": system, **limits})
+        cursor.execute(_HOURS.format(during=during), {"system": system, **limits})
         rows = sorted(cursor.fetchall(), key=lambda row: (row[3], row[2], row[:2]))
         for weekday, hour, metric, class_name, *sums in rows:
             above, below = (number(one) for one in sums)

@@ -68,6 +68,9 @@ class OperatingPoint(BaseModel):
         default=None,
         description="a recorded interval (2026-11-10T10:45), an hour of the week (mon 10:00), peak, or a date to come",
     )
+    shift: str | None = Field(
+        default=None, description="a shift that GET /v1/calendar lists: recorded intervals are chosen from it"
+    )
     growth_pct: Number | None = Field(default=None, description="growth of all classes, percent")
     growth_pct_per_year: Number | None = Field(
         default=None, description="planned growth of all classes after the end of the records, percent a year"

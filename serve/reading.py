@@ -5,29 +5,61 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from model.calendar import CalendarError
 from serve import data_state, history, periods
 from serve.encoding import as_json
 from serve.history import Every
 from serve.problems import Problem
-from serve.records import Classes, ClassHistory, Files, Fitted, History, Overview, Periods, Quality, Records
+from serve.records import (
+    Classes,
+    ClassHistory,
+    Files,
+    Fitted,
+    History,
+    NamedShift,
+    Overview,
+    Periods,
+    Quality,
+    Records,
+    Shifts,
+)
 from serve.responses import json_response
 from serve.service import Service
 from serve.snapshot import Snapshot
 
 From = Annotated[dt.datetime | None, Query(alias="from", description="first local start, without an offset")]
 To = Annotated[dt.datetime | None, Query(description="local time before which intervals begin")]
+OfShift = Annotated[str, Query(alias="shift", description="a shift of GET /v1/calendar; left out, all intervals count")]
 
 
 def router(service: Service) -> APIRouter:
     """The reading addresses over one state folder."""
     routes = APIRouter(tags=["history"])
-    _add_histories(routes, service.snapshot)
+    _add_histories(routes, service)
     _add_evidence(routes, service)
     return routes
 
 
-def _add_histories(routes: APIRouter, snapshot: Snapshot) -> None:
+def during(service: Service, shift: str) -> str:
+    """SQL of the intervals of a shift, of all for an empty name. Problem 422 for a shift that there is not."""
+    try:
+        return service.calendar().condition(shift)
+    except CalendarError as error:
+        raise Problem(422, "unknown-shift", str(error), field=error.field, allowed=list(error.allowed)) from None
+
+
+def _add_histories(routes: APIRouter, service: Service) -> None:
     """What was recorded of systems and their classes over time."""
+    snapshot = service.snapshot
+
+    @routes.get("/v1/calendar")
+    def calendar() -> Shifts:
+        """List the shifts and holidays of the installation, as `etalon.toml` describes them."""
+        found = service.calendar()
+        return Shifts(
+            shifts=[NamedShift(name=shift.name, words=shift.words) for shift in found.shifts.values()],
+            holidays=sorted(day.isoformat() for day in found.holidays),
+        )
 
     @routes.get("/v1/overview")
     def overview() -> Overview:
@@ -35,25 +67,32 @@ def _add_histories(routes: APIRouter, snapshot: Snapshot) -> None:
         return history.overview(snapshot)
 
     @routes.get("/v1/systems/{system:path}/history")
-    def series(system: str, first: From = None, to: To = None, every: Every | None = None) -> History:
+    def series(
+        system: str, first: From = None, to: To = None, every: Every | None = None, shift: OfShift = ""
+    ) -> History:
         """Follow engines in use by class group, capacity and MSU of a system over local time."""
         begin, end = _span(snapshot, system, first, to)
-        return history.history(snapshot, system, begin, end, _step(every, begin, end))
+        return history.history(snapshot, system, begin, end, _step(every, begin, end), during(service, shift))
 
     @routes.get("/v1/systems/{system:path}/classes")
-    def classes(system: str) -> Classes:
+    def classes(system: str, shift: OfShift = "") -> Classes:
         """List the service classes of the last seven days, with the change from the seven before."""
         _span(snapshot, system, None, None)
-        return Classes(system=system, classes=history.classes(snapshot, system))
+        return Classes(system=system, classes=history.classes(snapshot, system, during(service, shift)))
 
     @routes.get("/v1/systems/{system:path}/classes/{class_name}")
     def class_series(
-        system: str, class_name: str, first: From = None, to: To = None, every: Every | None = None
+        system: str,
+        class_name: str,
+        first: From = None,
+        to: To = None,
+        every: Every | None = None,
+        shift: OfShift = "",
     ) -> ClassHistory:
         """Follow rate, cost and response of a service class over local time."""
         begin, end = _span(snapshot, system, first, to)
         step = every or history.finest(begin, end)
-        series = history.class_history(snapshot, system, class_name, begin, end, step)
+        series = history.class_history(snapshot, system, class_name, begin, end, step, during(service, shift))
         if not series.start_local:
             raise Problem(404, "unknown-class", f"no service class {class_name!r} in {system} then", field="class_name")
         return series
@@ -66,6 +105,7 @@ def _add_histories(routes: APIRouter, snapshot: Snapshot) -> None:
         b_from: dt.date,
         b_to: dt.date,
         other: str | None = None,
+        shift: OfShift = "",
     ) -> Periods:
         """Compare two periods as measured, of one system or with `other`; first and last day of each are in it."""
         for name in filter(None, (system, other)):
@@ -74,7 +114,7 @@ def _add_histories(routes: APIRouter, snapshot: Snapshot) -> None:
             if last < first:
                 message = f"{field}: {last} lies before the first day of the period, {first}"
                 raise Problem(422, "invalid-request", message, field=field)
-        changes = periods.compared(snapshot, system, (a_from, a_to), (b_from, b_to), other)
+        changes = periods.compared(snapshot, system, (a_from, a_to), (b_from, b_to), other, during(service, shift))
         if not changes:
             message = "the periods have no recorded day of the week in common; choose longer ones"
             raise Problem(422, "nothing-to-compare", message, field="a_from")

@@ -51,6 +51,20 @@ class Overview(BaseModel):
     systems: list[SystemOverview]
 
 
+class NamedShift(BaseModel):
+    """A shift of the calendar."""
+
+    name: str
+    words: str = Field(description="its days and hours of local time")
+
+
+class Shifts(BaseModel):
+    """The shifts and holidays of the installation."""
+
+    shifts: list[NamedShift]
+    holidays: list[str]
+
+
 class Column(BaseModel):
     """One series; null where nothing was recorded."""
 

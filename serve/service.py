@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from model.calendar import Calendar
 from serve.champion import Champion
-from serve.companions import Companion, definitions, machine_ratings
+from serve.companions import Companion, calendar, definitions, machine_ratings
 from serve.encoding import as_json
 from serve.jobs import Jobs
 from serve.questions import SystemQuestion
@@ -34,9 +35,18 @@ class Service:
         champion, snapshot = Champion(settings.champion, settings.processes), Snapshot(settings.snapshot)
         token = settings.token.get_secret_value() if settings.token else None
         tokens = Tokens(settings.tokens, token)
-        files = ((settings.definitions, definitions), (settings.machines, machine_ratings))
+        files = (
+            (settings.definitions, definitions),
+            (settings.machines, machine_ratings),
+            (settings.file, calendar),
+        )
         companions = tuple(Companion(*file) for file in files)
         return cls(settings, tokens, champion, snapshot, companions, Telemetry(champion, snapshot), Jobs())
+
+    def calendar(self) -> Calendar:
+        """The shifts and holidays of the settings as they are now."""
+        entries = next(one.entries() for one in self.companions if one.path == self.settings.file)
+        return Calendar.of(entries.get("calendar"))
 
     async def evaluate(self, kind: str, question: bytes = b"{}", workers: Workers | None = None) -> Evaluation:
         """The reply to a question in JSON, of these workers or those of the champion in force."""

@@ -10,6 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
+import state.settings
+
 # What RFC 6750 lets a bearer token be made of.
 TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 
@@ -79,6 +81,11 @@ class Settings(BaseModel):
     def machines(self) -> Path:
         """The installation's ratings of machines."""
         return self.home / "machines.csv"
+
+    @property
+    def file(self) -> Path:
+        """The settings of the state folder, of which the service reads the calendar."""
+        return self.home / state.settings.FILE
 
     @property
     def quality(self) -> Path:

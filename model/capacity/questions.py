@@ -16,12 +16,12 @@ CPC = (*LPARS, "physical_cps", "physical_ziips", "weight", *CAPS)
 CHANGES = ("engines", "ziip_engines", "smt", "machine", *CPC)
 GROWTH = "growth_pct"
 PLANNED = ("growth_pct_per_year", "step_pct", "season_pct")
-KEYS = (*LOADS, "when", GROWTH, *PLANNED, *CHANGES)
+KEYS = (*LOADS, "when", "shift", GROWTH, *PLANNED, *CHANGES)
 OBSERVED = "response_ms."
 NUMBERS = ("growth_pct.", "growth_pct_per_year.", "rate.", "limit.", OBSERVED)
 MOVE_TO, MOVE_FROM = "move_to.", "move_from."
 PREFIXES = (*NUMBERS, "step_pct.", "season_pct.", "adjust.", MOVE_TO, MOVE_FROM)
-TEXTS = ("point", "when", "machine", "cap", "smt", "step_pct", "season_pct", *LPARS)
+TEXTS = ("point", "when", "shift", "machine", "cap", "smt", "step_pct", "season_pct", *LPARS)
 SHORT_HISTORY = "short history"
 """What begins a note on records that are too short to tell growth."""
 MOST_ENGINES = 256
@@ -74,8 +74,8 @@ def askable(bundle: Mapping[str, Any]) -> set[str]:
 
 
 def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
-    """The system's part of the bundle; an LPAR is also found by its SMF identifier. The other systems and the
-    ratings of machines that stand beside the bundle are in it."""
+    """The system's part of the bundle; an LPAR is also found by its SMF identifier. The other systems, and the ratings
+    of machines and the calendar that stand beside the bundle, are in it."""
     systems = bundle["systems"]
     if system in systems:
         return _of_installation(systems[system], bundle)
@@ -96,12 +96,12 @@ def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
 
 
 def _of_installation(entry: Mapping[str, Any], bundle: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The system's part with the other systems and the ratings of machines that the installation has now; the very same
-    one for the same."""
-    ratings, systems = bundle.get("machine_ratings"), bundle["systems"]
-    beside = {"machine_ratings": ratings} if ratings else {}
-    beside |= {"installation": systems} if len(systems) > 1 else {}
-    return derived(entry, ("beside", id(systems), repr(ratings)), lambda: {**entry, **beside}) if beside else entry
+    """The system's part with the other systems, the ratings of machines and the calendar that the installation has now;
+    the very same one for the same."""
+    systems = bundle["systems"]
+    files = {key: bundle[key] for key in ("machine_ratings", "calendar") if bundle.get(key)}
+    beside = files | ({"installation": systems} if len(systems) > 1 else {})
+    return derived(entry, ("beside", id(systems), repr(files)), lambda: {**entry, **beside}) if beside else entry
 
 
 def positive(field: str, value: Any, most: float = math.inf) -> float:
@@ -196,8 +196,9 @@ def check_keys(at: Mapping[str, Any]) -> None:
             raise QuestionError(
                 others[0], at[others[0]], f"at: {load} already says the load; leave out {', '.join(others)}, or {load}"
             )
-    if "point" in at and "when" in at:
-        raise QuestionError("when", at["when"], "at: point and when say the load twice; give one of them")
+    for key in ("when", "shift"):
+        if "point" in at and key in at:
+            raise QuestionError(key, at[key], f"at: point and {key} say the load twice; give one of them")
 
 
 def observed_classes(entry: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, float]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from model.calendar import Calendar, CalendarError
 from model.capacity.anchor import anchor_of
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
@@ -42,8 +43,10 @@ def start_of(system: System, asked: Mapping[str, Any]) -> Start:
     entry = system.entry
     profile = entry.get("profile")
     if profile is None:
-        if "when" in asked:
-            raise QuestionError("when", asked["when"], "when: this system has measured points, no history; use point")
+        for key in ("when", "shift"):
+            if key in asked:
+                text = f"{key}: this system has measured points, no history; use point"
+                raise QuestionError(key, asked[key], text)
         point = point_entry(entry, asked.get("point", entry["operating_point"]))
         shown = point if not any(key in asked for key in ("etr_tps", "cpu_busy_pct")) else None
         return Start(shown, "", derived(point, "base", lambda: _at_point(system, point)), None, [])
@@ -99,22 +102,30 @@ def _recorded(
     until then, 0 for a recorded time."""
     when = str(asked.get("when", "peak")).strip()
     times = recorded(profile).times
+    inside = _of_shift(entry, times, asked.get("shift"))
     peak = int(entry["operating"])
+    if inside is not None:
+        peak = _busiest(profile, np.flatnonzero(inside))
     text = when.casefold()
     if text == "peak":
         return np.array([peak]), [], 0.0
     if text[:3] in DAYS and not text[:1].isdigit():
-        return _of_the_week(times, when)
+        return _of_the_week(times, when, inside)
     moment = _moment(when)
     asked_for, of_a_day = np.datetime64(moment, "s"), whole_day(when)
-    of_day = np.flatnonzero(times.astype("datetime64[D]") == asked_for) if of_a_day else np.array([], int)
-    if len(of_day):
-        load = np.array(profile.get("cpu_busy_pct") or np.sum(profile["rates"], axis=0), float)
-        busiest = int(of_day[np.argmax(load[of_day])])
+    of_day = times.astype("datetime64[D]") == asked_for if of_a_day else np.zeros(len(times), bool)
+    if of_day.any():
+        chosen = of_day if inside is None else of_day & inside
+        if not chosen.any():
+            raise refused(when, f"no interval of shift {asked['shift']} was recorded on {when}")
+        busiest = _busiest(profile, np.flatnonzero(chosen))
         return np.array([busiest]), [f"when: the busiest recorded interval of that day, {times[busiest]}"], 0.0
-    inside = np.flatnonzero((times <= asked_for) & (asked_for < times + np.timedelta64(int(profile["seconds"]), "s")))
-    if len(inside):
-        return inside[:1], [], 0.0
+    if inside is not None and not of_a_day:
+        text = "shift: a time of day names its interval; leave out shift, or give a date, an hour of the week or peak"
+        raise QuestionError("shift", asked["shift"], text)
+    within = np.flatnonzero((times <= asked_for) & (asked_for < times + np.timedelta64(int(profile["seconds"]), "s")))
+    if len(within):
+        return within[:1], [], 0.0
     if asked_for <= times[-1]:
         raise refused(when, f"no interval was recorded at {when} (recorded: {times[0]} to {times[-1]})")
     if asked_for > times[-1] + np.timedelta64(MOST_WEEKS, "W"):
@@ -136,8 +147,30 @@ def whole_day(when: str) -> bool:
     return len(when) <= len("2026-11-10")
 
 
-def _of_the_week(times: NDArray[np.datetime64], when: str) -> tuple[NDArray[np.int64], list[str], float]:
-    """The recorded intervals of an hour of the week, such as ``mon 10:00``."""
+def _of_shift(entry: Mapping[str, Any], times: NDArray[np.datetime64], shift: Any) -> NDArray[np.bool_] | None:
+    """Which recorded intervals belong to the shift that is asked for; None where none is."""
+    if shift is None:
+        return None
+    try:
+        inside = Calendar.of(entry.get("calendar")).contains(str(shift), times)
+    except CalendarError as error:
+        raise QuestionError("shift", shift, str(error)) from None
+    if not inside.any():
+        text = f"shift: no interval of shift {shift} was recorded ({times[0]} to {times[-1]})"
+        raise QuestionError("shift", shift, text)
+    return inside
+
+
+def _busiest(profile: Mapping[str, Any], chosen: NDArray[np.int64]) -> int:
+    """The busiest of some recorded intervals."""
+    load = np.array(profile.get("cpu_busy_pct") or np.sum(profile["rates"], axis=0), float)
+    return int(chosen[np.argmax(load[chosen])])
+
+
+def _of_the_week(
+    times: NDArray[np.datetime64], when: str, inside: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.int64], list[str], float]:
+    """The recorded intervals of an hour of the week, such as ``mon 10:00``, and of a shift where one is asked for."""
     day, *clock = when.casefold().split()
     try:
         hour = int(clock[0].split(":")[0])
@@ -145,8 +178,10 @@ def _of_the_week(times: NDArray[np.datetime64], when: str) -> tuple[NDArray[np.i
         found = _hour_of_week(times, DAYS.index(day[:3]), hour)
     except (IndexError, ValueError):
         raise refused(when, "an hour of the week is written as 'mon 10:00'") from None
+    found = found if inside is None else found[inside[found]]
     if not len(found):
-        raise refused(when, f"no interval was recorded in the hour {when}")
+        of_shift = "" if inside is None else " and the shift"
+        raise refused(when, f"no interval was recorded in the hour {when}{of_shift}")
     return found, [f"when: the mean of {len(found)} recorded intervals of that hour of the week"], 0.0
 
 

@@ -18,8 +18,8 @@ from pipelines.home import Home
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 SystemName = Annotated[str, typer.Argument(help="A system the champion was calibrated on.")]
 AT_HELP = (
-    "The question: etr_tps=…, cpu_busy_pct=…, point=…, when=…, growth_pct=…, growth_pct.CLASS=…, rate.CLASS=…, "
-    "growth_pct_per_year.CLASS=…, step_pct.CLASS=DATE:PCT, season_pct.CLASS=MONTH:PCT, "
+    "The question: etr_tps=…, cpu_busy_pct=…, point=…, when=…, shift=…, growth_pct=…, growth_pct.CLASS=…, "
+    "rate.CLASS=…, growth_pct_per_year.CLASS=…, step_pct.CLASS=DATE:PCT, season_pct.CLASS=MONTH:PCT, "
     "response_ms.CLASS=…, engines=…, ziip_engines=…, smt=…, machine=…, weight=…, cap=on or off, cap_engines=…, "
     "cap_msu=…, physical_cps=…, physical_ziips=…, cpc=…, add_lpar=…, remove_lpar=…, move_to.CLASS=SYSTEM, "
     "move_from.CLASS=SYSTEM, limit.NAME=…, "

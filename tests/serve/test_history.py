@@ -59,6 +59,40 @@ def test_a_history_has_engines_in_use_by_class_group_and_its_lines_of_capacity(c
     assert "cp_cap" not in by_kind
 
 
+SHIFTS = """
+[calendar]
+holidays = ["2026-09-21"]
+[calendar.shifts.late]
+hours = ["20:00", "24:00"]
+"""
+
+
+def test_histories_of_a_shift_have_its_intervals_alone(client, history):
+    (history / "etalon.toml").write_text(SHIFTS)
+    listed = client("GET", "/v1/calendar").json()
+    assert {"name": "late", "words": "20:00–00:00"} in listed["shifts"]
+    assert listed["holidays"] == ["2026-09-21"]
+    found = client("GET", "/v1/systems/PRDA/history?every=interval&shift=late").json()
+    assert {start[11:13] for start in found["start_local"]} == {"20", "21", "22", "23"}
+    prime = client("GET", "/v1/systems/PRDA/history?every=day&shift=prime").json()
+    assert "2026-09-21T00:00:00" not in prime["start_local"]
+    assert "2026-09-18T00:00:00" in prime["start_local"]
+    weeks = "a_from=2026-09-07&a_to=2026-09-13&b_from=2026-09-14&b_to=2026-09-20"
+    late, all_day = (
+        client("GET", f"/v1/systems/PRDA/periods?{weeks}{shift}").json()["changes"][0] for shift in ("&shift=late", "")
+    )
+    assert late["a"] == pytest.approx(25 * (1 + 21.5 / 24))
+    assert all_day["a"] < late["a"]
+    assert client("GET", "/v1/systems/PRDA/classes?shift=late").json()["classes"]
+
+
+def test_a_shift_that_there_is_not_is_refused_with_those_there_are(client, history):
+    refused = client("GET", "/v1/systems/PRDA/history?shift=prim")
+    assert refused.status_code == 422
+    assert "did you mean prime" in refused.json()["detail"]
+    assert "weekend" in refused.json()["allowed"]
+
+
 @pytest.mark.parametrize(
     "address",
     ["history", "classes/HIGH", "periods?a_from=2026-09-07&a_to=2026-09-08&b_from=2026-09-14&b_to=2026-09-15"],

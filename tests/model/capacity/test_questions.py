@@ -54,6 +54,32 @@ def test_a_recorded_date_is_its_busiest_interval_and_not_midnight():
     assert load.notes == ("when: the busiest recorded interval of that day, 2026-11-02T10:30:00",)
 
 
+EARLY = {"shifts": {"early": {"hours": ["09:00", "10:00"]}, "sunday": {"days": ["sun"]}}}
+
+
+def test_a_shift_starts_from_its_busiest_interval():
+    history = {**HISTORY, "calendar": EARLY}
+    load = understand(System(history), {"shift": "early"})
+    assert load.at["when"] == "2026-11-03T09:30"
+    assert load.scenario.rates[0, 0].tolist() == [150.0, 55.0]
+    of_day = understand(System(history), {"shift": "early", "when": "2026-11-02"})
+    assert of_day.scenario.rates[0, 0].tolist() == [110.0, 51.0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"shift": "erly"}, "did you mean early"),
+        ({"shift": "sunday"}, "no interval of shift sunday was recorded"),
+        ({"shift": "early", "when": "2026-11-02T10:00"}, "a time of day names its interval"),
+        ({"shift": "early", "when": "mon 10:00"}, "no interval was recorded in the hour mon 10:00 and the shift"),
+    ],
+)
+def test_a_shift_without_intervals_is_refused_with_the_reason(asked, expected):
+    with pytest.raises(QuestionError, match=expected):
+        understand(System({**HISTORY, "calendar": EARLY}), asked)
+
+
 def test_an_hour_of_the_week_is_the_mean_of_its_intervals_and_says_so():
     load = understand(System(HISTORY), {"when": "Mon 10:00"})
     assert load.scenario.rates[0, 0].tolist() == [125.0, 52.5]

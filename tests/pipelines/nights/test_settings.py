@@ -20,6 +20,8 @@ from pipelines.home import Home
         ("[retain]\nfct_msu = 30\n", "schema.table"),
         ("fit = maybe\n", "etalon.toml"),
         ("[archives]\nmembers = 0\n", "archives.members"),
+        ("[calendar]\nholidays = ['xmas']\n", "calendar.holidays: 'xmas' is no date"),
+        ("[calendar.shifts.prime]\nday = 'mon'\n", "calendar.shifts.prime.day: there is no such setting"),
         ("[notify]\nwebhook = 'ftp://x'\n", "notify.webhook"),
     ],
 )
