@@ -16,42 +16,66 @@ from ingest.allocation import take_jemalloc
 from pipelines.exits import MEANINGS, EtalonError, Exit, code_of
 from pipelines.home import Home
 
-EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning in MEANINGS.items()) + "."
+# click keeps the lines of a paragraph that begins with \b.
+EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {int(code):3}  {meaning}" for code, meaning in MEANINGS.items())
 
-SUBJECTS = {
-    "running": ("demo", "serve", "token", "doctor"),
-    "data": ("lab", "ingest", "forget", "build", "check", "publish", "decode", "sql"),
-    "nights": ("nightly", "acknowledge", "retain", "backup", "restore", "migrate"),
-    "models": ("systems", "fit", "champion", "validate"),
-    "machines": ("machines",),
-    "answers": ("predict", "size", "max-rate", "headroom", "sweep", "what-if", "explain", "forecast-msu", "batch"),
-    "comparing": ("compare",),
-    "asking": ("questions",),
-    "networks": ("solve", "simulate", "replay", "export-network"),
-    "twins": ("twin",),
-    "reproducing": ("reproduce",),
-    "reporting": ("report", "export"),
-    "layouts": ("layout",),
+ROLES: dict[str, dict[str, tuple[str, ...]]] = {
+    "Start": {"running": ("demo", "doctor")},
+    "Load records and build tables": {"data": ("ingest", "decode", "forget", "build", "check", "publish")},
+    "Ask tables and model": {
+        "data": ("sql",),
+        "asking": ("questions",),
+        "models": ("systems",),
+        "answers": ("predict", "size", "max-rate", "headroom", "sweep", "what-if", "explain", "forecast-msu", "batch"),
+        "comparing": ("compare",),
+        "reporting": ("report", "export"),
+    },
+    "Operate": {
+        "nights": ("nightly", "acknowledge", "retain", "backup", "restore", "migrate"),
+        "models": ("fit", "champion", "validate"),
+        "machines": ("machines",),
+        "running": ("serve", "token"),
+    },
+    "Extend and experiment": {
+        "layouts": ("layout",),
+        "data": ("lab",),
+        "twins": ("twin",),
+        "reproducing": ("reproduce",),
+        "networks": ("solve", "simulate", "replay", "export-network"),
+    },
 }
-"""The commands of each module of `pipelines.commands`."""
+"""Commands by the role of their user, and by the module of `pipelines.commands` that defines them."""
+
+MODULES = {name: module for modules in ROLES.values() for module, names in modules.items() for name in names}
+"""The module of each command."""
 
 
 class _Commands(typer.core.TyperGroup):
-    """All commands, each made when it is asked for: a module of commands takes longer to load than some of them run."""
+    """All commands, each loaded on demand: importing a module of commands takes longer than some of them run."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         del context
-        return [name for names in SUBJECTS.values() for name in names]
+        return list(MODULES)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         del context
         if name not in self.commands:
-            # Of a name that there is not, the likeliest of all are told.
-            for subject in [subject for subject, names in SUBJECTS.items() if name in names] or SUBJECTS:
+            # An unknown name loads all modules, so that click can suggest the most similar command.
+            for module in [MODULES[name]] if name in MODULES else dict.fromkeys(MODULES.values()):
                 part = typer.Typer(rich_markup_mode=None)
-                import_module(f"pipelines.commands.{subject}").register(part)
+                import_module(f"pipelines.commands.{module}").register(part)
                 self.commands.update(typer.main.get_group(part).commands)
         return self.commands.get(name)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their roles, with one column width for all."""
+        width = max(map(len, MODULES))
+        for role, modules in ROLES.items():
+            commands = ((name, self.get_command(context, name)) for names in modules.values() for name in names)
+            with formatter.section(role):
+                limit = formatter.width - formatter.current_indent - width - 2
+                rows = [(name.ljust(width), command.get_short_help_str(limit)) for name, command in commands if command]
+                formatter.write_dl(rows)
 
 
 app = typer.Typer(
@@ -78,9 +102,13 @@ def _version(asked: bool) -> None:
 @app.callback()
 def common(
     context: typer.Context,
-    home: Annotated[Path | None, typer.Option(help="State folder; ETALON_HOME or .etalon without it.")] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where a fault happened.")] = False,
-    show_version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+    home: Annotated[
+        Path | None, typer.Option(help="State folder. Default: ETALON_HOME, or .etalon in the current folder.")
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")] = False,
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Put the state folder in force before any command runs."""
     del show_version

@@ -14,7 +14,7 @@ Layouts = Annotated[
     typer.Option(
         "--layouts",
         metavar="DIR",
-        help="Folder of your own layout files, besides ETALON_LAYOUTS and ETALON_HOME/layouts; may be repeated.",
+        help="Folder of your own layout files, in addition to ETALON_LAYOUTS and ETALON_HOME/layouts; may be repeated.",
     ),
 ]
 

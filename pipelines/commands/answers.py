@@ -16,27 +16,26 @@ from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
-SystemName = Annotated[str, typer.Argument(help="A system the champion was calibrated on.")]
+SystemName = Annotated[str, typer.Argument(help="System for which the champion is calibrated; see `etalon systems`.")]
 AT_HELP = (
-    "The question: etr_tps=…, cpu_busy_pct=…, point=…, when=…, shift=…, growth_pct=…, growth_pct.CLASS=…, "
-    "rate.CLASS=…, growth_pct_per_year.CLASS=…, step_pct.CLASS=DATE:PCT, season_pct.CLASS=MONTH:PCT, "
-    "response_ms.CLASS=…, engines=…, ziip_engines=…, smt=…, machine=…, weight=…, cap=on or off, cap_engines=…, "
-    "cap_msu=…, physical_cps=…, physical_ziips=…, cpc=…, add_lpar=…, remove_lpar=…, move_to.CLASS=SYSTEM, "
-    "move_from.CLASS=SYSTEM, limit.NAME=…, "
-    "adjust.NAME=on or a share, or a condition of its studies such as sessions=…, ims_version=…; repeat or join with "
-    "commas. Without it, the operating point."
+    "The question; repeat, or join keys with commas. Default: the operating point. "
+    "Load: etr_tps=…, cpu_busy_pct=…, point=…, when=…, shift=…, rate.CLASS=…, response_ms.CLASS=…. "
+    "Growth: growth_pct=…, growth_pct.CLASS=…, growth_pct_per_year.CLASS=…, step_pct.CLASS=DATE:PCT, "
+    "season_pct.CLASS=MONTH:PCT. "
+    "Configuration: machine=…, engines=…, ziip_engines=…, smt=…, weight=…, cap=on|off, cap_engines=…, cap_msu=…, "
+    "physical_cps=…, physical_ziips=…, cpc=…, add_lpar=…, remove_lpar=…, move_to.CLASS=SYSTEM, "
+    "move_from.CLASS=SYSTEM, limit.NAME=…, adjust.NAME=on or a share. "
+    "Condition of a published study: sessions=…, ims_version=…. docs/model.md explains every key."
 )
 At = Annotated[list[str] | None, typer.Option("--at", metavar="KEY=VALUE", help=AT_HELP)]
-Plan = Annotated[
-    Path | None, typer.Option("--plan", help="A TOML file of planned growth; docs/model.md says what it holds.")
-]
+Plan = Annotated[Path | None, typer.Option("--plan", help="TOML file of planned growth; docs/model.md describes it.")]
 SEPARATOR = r"[,;](?=[^,;=]*=)"
 MaxResponse = Annotated[
     list[str] | None,
     typer.Option(
         "--max-response-ms",
         metavar="[CLASS=]N",
-        help="Highest mean response, of every class or, as ONLHI=40, of one; repeat for more.",
+        help="Highest mean response time in ms, of every class or of one (ONLHI=40); may be repeated.",
     ),
 ]
 
@@ -52,11 +51,16 @@ def predict(
     at: At = None,
     plan: Plan = None,
     details: Annotated[
-        bool, typer.Option("--details", "-v", help="Also where time is spent, every resource, distance from the data.")
+        bool,
+        typer.Option(
+            "--details",
+            "-v",
+            help="Print all figures: response time by resource, every resource, distance from the data.",
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Predict a system at a load, with intervals and bottleneck."""
+    """Predict a system at a load: metrics and bottleneck."""
     asked = planned(plan, at)
     from model.capacity import ask
 
@@ -68,15 +72,15 @@ def size(
     system: SystemName,
     at: At = None,
     max_busy_pct: Annotated[
-        float | None, typer.Option("--max-busy-pct", help="Highest utilization of any resource.")
+        float | None, typer.Option("--max-busy-pct", help="Highest utilization of any resource, in percent.")
     ] = None,
     max_response_ms: MaxResponse = None,
     machine: Annotated[
-        list[str] | None, typer.Option("--machine", help="Size this machine, too; repeat for more.")
+        list[str] | None, typer.Option("--machine", help="Size this machine as well; may be repeated.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find the fewest engines for a load. Within a busy and/or a response target."""
+    """Find the fewest engines for a load within targets. Give a busy target, a response target or both."""
     if max_busy_pct is None and not max_response_ms:
         raise typer.BadParameter("name a target: --max-busy-pct, --max-response-ms or both")
     asked, response_ms = keys(at), response_target(max_response_ms)
@@ -92,11 +96,13 @@ def size(
 def max_rate(
     system: SystemName,
     at: At = None,
-    max_busy_pct: Annotated[float, typer.Option("--max-busy-pct", help="Highest utilization of any resource.")] = 100.0,
+    max_busy_pct: Annotated[
+        float, typer.Option("--max-busy-pct", help="Highest utilization of any resource, in percent.")
+    ] = 100.0,
     max_response_ms: MaxResponse = None,
     as_json: Json = False,
 ) -> None:
-    """Find the highest rate of the mix. What limits it, and what would limit next."""
+    """Find the highest rate within targets. Reports the limiting resource and the next one."""
     asked, response_ms = keys(at), response_target(max_response_ms)
     from model.capacity import ask
 
@@ -117,11 +123,11 @@ def sweep(
     ],
     at: At = None,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", help="Show this metric only, with every class; repeat for more.")
+        list[str] | None, typer.Option("--metric", help="Show only this metric, for every class; may be repeated.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Follow the answer over a range of one key."""
+    """Repeat a prediction over a range of one key."""
     (key, first, last, count), asked = span(over), keys(at)
     from model.capacity import ask
 
@@ -133,12 +139,12 @@ def sweep(
 def what_if(
     system: SystemName,
     changed: Annotated[
-        list[str], typer.Option("--with", metavar="KEY=VALUE", help="What is different, in the keys of --at.")
+        list[str], typer.Option("--with", metavar="KEY=VALUE", help="The change, in the keys of --at; may be repeated.")
     ],
     at: At = None,
     as_json: Json = False,
 ) -> None:
-    """Set a change beside today. Differences with intervals in which what both share cancels."""
+    """Compare a change with today. Reports baseline, scenario and difference, each with its interval."""
     now, then = keys(at), keys(changed, "--with")
     from model.capacity import ask
 
@@ -150,11 +156,13 @@ def headroom(
     system: SystemName,
     at: At = None,
     plan: Plan = None,
-    max_busy_pct: Annotated[float, typer.Option("--max-busy-pct", help="Highest utilization of any resource.")] = 90.0,
+    max_busy_pct: Annotated[
+        float, typer.Option("--max-busy-pct", help="Highest utilization of any resource, in percent.")
+    ] = 90.0,
     max_response_ms: MaxResponse = None,
     as_json: Json = False,
 ) -> None:
-    """Say until when a system fits. Dates with a range, as its history trends or as planned."""
+    """Predict when a system reaches its targets. Dates follow the historical trend or a plan."""
     asked, response_ms = planned(plan, at), response_target(max_response_ms)
     from model.capacity import ask
 
@@ -163,7 +171,7 @@ def headroom(
 
 
 def explain(system: SystemName, at: At = None, as_json: Json = False) -> None:
-    """Say what an answer is made of. Demand by component, and which assumptions its interval comes from."""
+    """Break an answer down. Reports demand by component and the sources of uncertainty."""
     asked = keys(at)
     from model.capacity import ask
 
@@ -171,13 +179,13 @@ def explain(system: SystemName, at: At = None, as_json: Json = False) -> None:
 
 
 def forecast_msu(
-    system: Annotated[str | None, typer.Argument(help="Only this system and its machine.")] = None,
+    system: Annotated[str | None, typer.Argument(help="Forecast only this system and its machine.")] = None,
     at: At = None,
     plan: Plan = None,
-    weeks: Annotated[int, typer.Option(help="How far to look.", min=1, max=156)] = 52,
+    weeks: Annotated[int, typer.Option(help="Length of the forecast in weeks.", min=1, max=156)] = 52,
     as_json: Json = False,
 ) -> None:
-    """Forecast the R4HA of MSU by LPAR and CPC. From recorded MSU and the growth of the classes."""
+    """Forecast the R4HA (MSU) by LPAR and CPC. Based on recorded MSU and the growth of the classes."""
     from serve.evidence import recorded_msu
     from serve.msu import forecast
     from serve.snapshot import Snapshot
@@ -188,9 +196,9 @@ def forecast_msu(
 
 
 def batch(
-    file: Annotated[Path, typer.Argument(help="A JSON document as POST /v1/batch takes it; - for standard input.")],
+    file: Annotated[Path, typer.Argument(help="JSON document in the form of POST /v1/batch; - for standard input.")],
 ) -> None:
-    """Answer many questions of a file. Prints the JSON document that the service answers."""
+    """Answer the questions of a JSON file. Prints the same document as POST /v1/batch."""
     from pydantic import ValidationError
 
     from serve import batch as many
@@ -220,9 +228,9 @@ def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str
     for pair in (part for item in given or () for part in re.split(SEPARATOR, item)):
         key, equals, value = (piece.strip() for piece in pair.partition("="))
         if not equals or not key or not value:
-            raise typer.BadParameter(f"{option} takes KEY=VALUE, not {pair!r}")
+            raise typer.BadParameter(f"{option} must be KEY=VALUE (got {pair!r})")
         if key in found:
-            raise typer.BadParameter(f"{option} says {key} twice")
+            raise typer.BadParameter(f"{option} has {key} twice: give it once")
         found[key] = _typed(key, value, option)
     return found
 
@@ -243,7 +251,7 @@ def _typed(key: str, value: str, option: str) -> float | str:
         return float(value)
     except ValueError:
         if takes_number(key):
-            raise typer.BadParameter(f"{option} {key}: {value!r} is no number") from None
+            raise typer.BadParameter(f"{option} {key} must be a number (got {value!r})") from None
         return value
 
 
@@ -264,11 +272,11 @@ def response_target(given: list[str] | None) -> float | dict[str, float] | None:
         try:
             number = float(value)
         except ValueError:
-            raise typer.BadParameter(f"{option} takes N or CLASS=N, not {name + equals + value!r}") from None
+            raise typer.BadParameter(f"{option} must be N or CLASS=N (got {name + equals + value!r})") from None
         if bool(equals) is not bool(name):
             raise typer.BadParameter(f"{option}: name the class before =, or leave = out for every class")
         if name in found:
-            raise typer.BadParameter(f"{option} says {name or 'that of every class'} twice")
+            raise typer.BadParameter(f"{option} has {name or 'the target of every class'} twice: give it once")
         found[name] = number
     if "" in found and len(found) > 1:
         raise typer.BadParameter(f"{option}: give one number for every class, or one for each of some")
@@ -283,9 +291,9 @@ def span(given: str) -> tuple[str, float, float, int | None]:
         first, last = float(parts[0]), float(parts[1])
         count = int(parts[2]) if len(parts) > 2 else None
     except (ValueError, IndexError):
-        raise typer.BadParameter(f"takes KEY=FROM:TO or KEY=FROM:TO:STEPS, not {given!r}") from None
+        raise typer.BadParameter(f"must be KEY=FROM:TO or KEY=FROM:TO:STEPS (got {given!r})") from None
     if not key or not equals or len(parts) > 3:
-        raise typer.BadParameter(f"takes KEY=FROM:TO or KEY=FROM:TO:STEPS, not {given!r}")
+        raise typer.BadParameter(f"must be KEY=FROM:TO or KEY=FROM:TO:STEPS (got {given!r})")
     return key, first, last, count
 
 

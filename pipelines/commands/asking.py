@@ -16,9 +16,9 @@ def register(app: typer.Typer) -> None:
 
 
 def questions(
-    name: Annotated[str | None, typer.Argument(help="A question; without one, all are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of a question. Default: list all questions.")] = None,
     as_sql: Annotated[bool, typer.Option("--sql", help="Print the SQL instead of the answer.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")] = False,
 ) -> None:
     """Answer a planner's question, or list all questions."""

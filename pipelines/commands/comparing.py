@@ -22,36 +22,38 @@ def compare(
         list[str],
         typer.Argument(
             metavar="RUN RUN…",
-            help="Runs; the first is what the others are compared with. SYSTEM@POINT is a measured point by name, "
-            "SYSTEM@START/END the intervals of a time window (ISO, UTC unless it has an offset), SYSTEM@steady the "
-            "longest time at an even load (SYSTEM@steady:80 around 80 % busy), SYSTEM@* every point of the system, "
-            "SYSTEM its only point.",
+            help="Runs to compare; the first is the baseline. SYSTEM@POINT: a measured point. "
+            "SYSTEM@START/END: intervals of a time window (ISO 8601, UTC unless it has an "
+            "offset). SYSTEM@steady: the longest period of steady load (SYSTEM@steady:80: around "
+            "80 % busy). SYSTEM@*: every point. SYSTEM: its only point.",
         ),
     ],
     band: Annotated[
         float | None,
         typer.Option(
-            help="Differences within so many percent are equivalent: 1 without it; 1 and 3 are customary.", min=0
+            help="Differences up to this many percent are equivalent. Default: 1; 1 and 3 are customary.", min=0
         ),
     ] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(help="Judge by the variation between intervals at this confidence (0.95) instead of the band."),
+        typer.Option(
+            help="Decide by the variation between intervals at this confidence, such as 0.95, instead of a band."
+        ),
     ] = None,
     equal_busy: Annotated[
-        float | None, typer.Option(help="CPU busy in percent to put rates to; that of the first run without it.")
+        float | None, typer.Option(help="CPU busy (%) to which rates are normalized. Default: that of the baseline.")
     ] = None,
     steady_band: Annotated[
-        float, typer.Option(help="Steady state: CPU busy within so many percent points.", min=0)
+        float, typer.Option(help="Width of the steady state in percentage points of CPU busy.", min=0)
     ] = 1.0,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the page, Markdown and CSV; under ETALON_HOME/comparisons without it."),
+        typer.Option(help="Folder for HTML, Markdown and CSV. Default: a folder in ETALON_HOME/comparisons."),
     ] = None,
-    save_figures: Annotated[Path | None, typer.Option(help="Folder to save every picture in as SVG.")] = None,
+    save_figures: Annotated[Path | None, typer.Option(help="Folder for the charts as SVG.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Set measured runs side by side. Values, differences, and whether they are better, worse or equivalent."""
+    """Compare measured runs. Reports values, differences and a verdict: better, worse or equivalent."""
     if band is not None and confidence is not None:
         raise typer.BadParameter("choose one of --band and --confidence")
     from model.studies.comparison import report

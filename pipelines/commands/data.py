@@ -70,22 +70,23 @@ def lab(
     system: Annotated[
         str | None,
         typer.Argument(
-            help="A reference system, or `all`; `etalon systems` lists them. `subsystems`: a made-up night of MQ, Db2, "
-            "web requests, data sets."
+            help="Reference system (see `etalon systems`), or `all`. `subsystems`: an invented night "
+            "of MQ, Db2, web requests and data sets."
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Folder to write into; ETALON_HOME/lab without it.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the interval-to-interval variation.", min=0)] = None,
+    out: Annotated[Path | None, typer.Option(file_okay=False, help="Output folder. Default: ETALON_HOME/lab.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the random variation between intervals.", min=0)] = None,
     twin: Annotated[
         Path | None,
-        typer.Option(help="A twin's description instead of a system: simulate its days, write its records."),
+        typer.Option(help="Description of a twin (TOML): simulate its days and write its records."),
     ] = None,
-    truth: Annotated[bool, typer.Option("--truth", help="Simulate the twin's questions instead of writing.")] = False,
+    truth: Annotated[
+        bool,
+        typer.Option("--truth", help="Simulate the twin's questions and print their true answers; write no records."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Render a measurement, or a twin's days, as records."""
+    """Write published measurements or a twin's days as records."""
     from model.lab.renderable import renderable
 
     if (system is None) == (twin is None):
@@ -115,20 +116,21 @@ def ingest(
     paths: Annotated[
         list[str],
         typer.Argument(
-            help="Files, folders or patterns, packed (gzip, zstd, bzip2, zip, AMATERSE, XMIT) or not; `-` is standard "
-            "input. SMF dumps, IMS logs, RMF reports, listings and tables are recognised by their content."
+            help="Files, folders or patterns, packed (gzip, zstd, bzip2, zip, AMATERSE, XMIT) or not; "
+            "`-` reads standard input. Etalon recognises SMF dumps, IMS logs, RMF reports, "
+            "listings and tables by their content."
         ),
     ],
     as_json: Json = False,
     reload: Annotated[
-        Reload, typer.Option(help="Load content again that the ledger has: never, when layouts changed, or always.")
+        Reload, typer.Option(help="When to load a known content again: never, if its layouts changed, or always.")
     ] = Reload.NEVER,
     kind: Annotated[
-        ReadAs | None, typer.Option(help="Read all files as this kind; without it their content decides.")
+        ReadAs | None, typer.Option(help="Read all files as this kind. Default: recognise the kind by content.")
     ] = None,
     layouts: Layouts = None,
 ) -> None:
-    """Load files into the warehouse. Each once, completely, with every byte accounted for."""
+    """Load files into the warehouse. Each content is loaded once, and every byte is accounted for."""
     from ingest.files.outcome import exit_code
 
     home, reporter = Home.from_environment(), Reporter()
@@ -164,11 +166,9 @@ def ingest(
 
 
 def forget(
-    files: Annotated[
-        list[str], typer.Argument(help="Loaded files: paths of the ledger, or names that only one of them has.")
-    ],
+    files: Annotated[list[str], typer.Argument(help="Loaded files: paths from the ledger, or unique file names.")],
 ) -> None:
-    """Take loaded files out of the warehouse. `etalon build` then makes the marts without them."""
+    """Remove loaded files from the warehouse. The next `etalon build` rebuilds the marts without them."""
     with Reporter().step("forgetting"):
         paths = steps.forget(Home.from_environment(), files)
     typer.echo("\n".join(paths))
@@ -234,17 +234,18 @@ def short(path: str) -> str:
 
 def build(
     select: Annotated[
-        str | None, typer.Option(help="Models to build, with what they are made from; what files touch without it.")
+        str | None,
+        typer.Option(
+            help="Models to build, together with the models they depend on. Default: all that new files touch."
+        ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Build all of history, not only the time that new or changed files touch.")
+        bool, typer.Option("--all", help="Build the whole history, not only the time that new or changed files touch.")
     ] = False,
-    to_publish: Annotated[
-        bool, typer.Option("--publish/--no-publish", help="Check and publish the result as well.")
-    ] = True,
+    to_publish: Annotated[bool, typer.Option("--publish/--no-publish", help="Check and publish the result.")] = True,
     layouts: Layouts = None,
 ) -> None:
-    """Build the marts, check them, publish them. Only what passes the expectations is published."""
+    """Build, check and publish the marts. If a critical expectation fails, nothing is published."""
     from pipelines.building import held
 
     home, reporter = Home.from_environment(), Reporter()
@@ -282,9 +283,9 @@ def judged(home: Home, reporter: Reporter, check: Callable[[Home], Any]) -> Any:
 
 
 def check(as_json: Json = False) -> None:
-    """Check the quality of what was built last; write a report.
+    """Check data quality of the last build and write a report.
 
-    `etalon build --all` builds, and checks, all of history.
+    `etalon build --all` builds and checks the whole history.
     """
     verdict = judged(Home.from_environment(), Reporter(), steps.check)
     if as_json:
@@ -309,11 +310,11 @@ def check(as_json: Json = False) -> None:
 
 def publish(
     force: Annotated[
-        bool, typer.Option("--force", help="Publish also where the warehouse lacks data of the published snapshot.")
+        bool, typer.Option("--force", help="Publish even if the warehouse lacks data of the published snapshot.")
     ] = False,
     layouts: Layouts = None,
 ) -> None:
-    """Publish the warehouse as the snapshot. That is what analysts and the service read."""
+    """Publish the warehouse as the snapshot. Analysts and the service read the snapshot."""
     with Reporter().step("publishing the snapshot"):
         path = steps.publish(Home.from_environment(), layouts, force=force)
     typer.echo(str(path))
@@ -323,15 +324,15 @@ def sql(
     query: Annotated[
         str, typer.Argument(help="One SQL statement over the published snapshot; `-` reads it from standard input.")
     ],
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")] = False,
 ) -> None:
     """Query the published snapshot.
 
-    `show tables` lists the marts and the ledger, `show all tables` every table with its schema. Bytes (X'C1F0'), lists,
-    maps and structures are cut, but whole in CSV, as hexadecimal digits and JSON, and in JSON, where maps are
-    objects, times ISO 8601, decimals numbers, and what is no number (NaN, infinity) is null. Other files are neither
-    read nor written: redirect the output.
+    `show tables` lists the marts and the ledger; `show all tables` lists every table with its schema. On the terminal,
+    bytes, lists, maps and structures are shortened. CSV has them in full, as hexadecimal digits and JSON. In JSON, maps
+    are objects, times are ISO 8601, decimals are numbers, and NaN and infinity are null. A query can neither read nor
+    write other files: redirect the output.
     """
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --csv and --json")
@@ -357,17 +358,15 @@ def sql(
 def decode(
     file: Annotated[
         Path,
-        typer.Argument(
-            help="A dump, packed or not, or any other file that `ingest` takes; `-` reads it from standard input."
-        ),
+        typer.Argument(help="Dump, packed or not, or any other file that `ingest` accepts; `-` reads standard input."),
     ],
-    to: Annotated[Form, typer.Option(help="What to write.")] = Form.JSON,
+    to: Annotated[Form, typer.Option(help="Format of the output.")] = Form.JSON,
     out: Annotated[
         Path | None,
         typer.Option(
             file_okay=False,
-            help="Folder to write one file per table into. Without it, JSON and what --table names go to standard "
-            "output, and other forms into a folder here named after the dump and the form, such as DUMP.csv.",
+            help="Folder for one file per table. Default: standard output for JSON and for --table; "
+            "else a folder named after dump and format, such as DUMP.csv.",
         ),
     ] = None,
     tables: Annotated[
@@ -375,8 +374,8 @@ def decode(
         typer.Option(
             "--table",
             metavar="NAME",
-            help="Write this table alone. One table goes to standard output in any form (Arrow as a stream); may be "
-            "repeated with JSON and with --out.",
+            help="Write only this table. One table goes to standard output in any format (Arrow as a "
+            "stream). May be repeated with JSON and with --out.",
         ),
     ] = None,
     dictionaries: Annotated[
@@ -386,13 +385,13 @@ def decode(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="What describes performance records of CICS regions whose dictionary the dump does not hold: a "
-            "*.dictionary.csv file or another dump; may be repeated.",
+            help="CICS dictionary for monitoring records of regions whose dictionary is not in the "
+            "dump: a *.dictionary.csv file or another dump; may be repeated.",
         ),
     ] = None,
     layouts: Layouts = None,
 ) -> None:
-    """Decode a dump without a database. One file per table, or rows on standard output."""
+    """Decode a dump to files, without a database. Writes one file per table, or rows to standard output."""
     from ingest.files.outcome import exit_code
     from pipelines import decoding
 

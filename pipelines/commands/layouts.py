@@ -12,7 +12,7 @@ from pipelines.home import Home
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    group = typer.Typer(no_args_is_help=True, help="Layouts of your own.", rich_markup_mode=None)
+    group = typer.Typer(no_args_is_help=True, help="Create your own record layouts.", rich_markup_mode=None)
     group.callback()(lambda: None)
     group.command("import")(import_listing)
     app.add_typer(group, name="layout")
@@ -22,22 +22,24 @@ def import_listing(
     listing: Annotated[Path, typer.Argument(metavar="LISTING", help="Assembly listing of a DSECT, as text.")],
     section: Annotated[
         str | None,
-        typer.Option(metavar="LAYOUT.SECTION", help="Section to describe further, such as smf101.accounting."),
+        typer.Option(metavar="LAYOUT.SECTION", help="Section to extend, such as smf101.accounting."),
     ] = None,
     record_type: Annotated[
-        int | None, typer.Option("--type", min=0, max=2047, help="Or: SMF type of a record without a layout.")
+        int | None, typer.Option("--type", min=0, max=2047, help="SMF type of a record that has no layout yet.")
     ] = None,
-    subtype: Annotated[list[int] | None, typer.Option(min=0, help="Its subtype; may be repeated.")] = None,
-    triplet: Annotated[int, typer.Option(min=24, help="Where its header says where the DSECT is.")] = 28,
-    dsect: Annotated[str | None, typer.Option(help="Name of the DSECT, where the listing has several.")] = None,
+    subtype: Annotated[list[int] | None, typer.Option(min=0, help="Subtype of the record; may be repeated.")] = None,
+    triplet: Annotated[
+        int, typer.Option(min=24, help="Offset of the triplet that locates the DSECT in the record.")
+    ] = 28,
+    dsect: Annotated[str | None, typer.Option(help="Name of the DSECT, if the listing has several.")] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write here, in place of ETALON_HOME/layouts.")
+        Path | None, typer.Option(metavar="FILE", help="Output file. Default: a file in ETALON_HOME/layouts.")
     ] = None,
 ) -> None:
     """Make a layout file from the assembly listing of a DSECT.
 
-    Which fields a listing has, where, and what its remarks say of them goes into the file, with the listing's name and
-    digest as their source. `docs/how-to-add-a-record-type.md` says what may be improved by hand.
+    The file has the fields of the listing with their offsets and remarks, and names the listing and its digest as the
+    source. `docs/how-to-add-a-record-type.md` explains what you can improve by hand.
     """
     from ingest.layout_files import read_layout
     from ingest.listings import extended, new_layout, origin_of, read_listing

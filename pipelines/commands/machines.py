@@ -26,10 +26,10 @@ def machines(
     context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> None:
-    """List ratings of machines, or import them.
+    """List the machine ratings, or import them.
 
-    Ratings are service units a second of one engine of an LPAR with 1, 4, … engines, at full capacity unless the name
-    says a level; those of `machines.csv` in ETALON_HOME take the place of shipped ones.
+    A rating is the service units per second of one engine in an LPAR with 1, 4, … engines. It applies to full capacity
+    unless the name includes a capacity level. Ratings in ETALON_HOME/machines.csv replace those shipped with Etalon.
     """
     if context.invoked_subcommand is not None:
         return
@@ -61,13 +61,13 @@ def machines(
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="The text of /proc/sysinfo of a Linux LPAR of the machine.")],
-    name: Annotated[str | None, typer.Option(help="Name of the machine; without it its type, and its level.")] = None,
+    file: Annotated[Path, typer.Argument(help="Text of /proc/sysinfo from a Linux LPAR on the machine.")],
+    name: Annotated[str | None, typer.Option(help="Name of the machine. Default: its type and capacity level.")] = None,
 ) -> None:
     """Import the exact ratings of a machine into `machines.csv`.
 
-    Any Linux LPAR of a machine prints them: `cat /proc/sysinfo`. Ratings of the same name are replaced. They are in
-    force for the next question, without a new `etalon fit`.
+    Any Linux LPAR on the machine prints them: `cat /proc/sysinfo`. The import replaces ratings of the same name. The
+    next question uses them without a new `etalon fit`.
     """
     from model.hardware.imported import read_sysinfo
     from model.hardware.machines import MachineError

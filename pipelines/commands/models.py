@@ -21,10 +21,10 @@ def register(app: typer.Typer) -> None:
 
 
 def systems(as_json: Json = False) -> None:
-    """List your own systems, then the reference systems.
+    """List calibrated systems and reference systems.
 
-    Of each what is known, what can be reproduced, what can be predicted.
-    An own system that cannot be predicted was loaded and not calibrated: `etalon fit` says why.
+    The list shows what is known of each system, what can be reproduced and what can be predicted. If one of your own
+    systems cannot be predicted, it was loaded but not calibrated: `etalon fit` reports the reason.
     """
     from model.capacity.questions import askable
     from model.lab.renderable import renderable
@@ -64,7 +64,7 @@ def systems(as_json: Json = False) -> None:
 
 
 def fit(as_json: Json = False) -> None:
-    """Calibrate, validate and register the model. It is exported if it becomes champion."""
+    """Calibrate, validate and register the model. If it passes the gate, it becomes the champion."""
     home, reporter = Home.from_environment(), Reporter()
     with reporter.step("calibrating, validating, registering"):
         fitted = steps.fit(home)
@@ -84,10 +84,12 @@ def fit(as_json: Json = False) -> None:
 
 
 def champion(
-    version: Annotated[str | None, typer.Argument(help="Put this version in service; without it list all.")] = None,
+    version: Annotated[
+        str | None, typer.Argument(help="Version to put in service. Default: list all versions.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """List versions of the model, or put one in service."""
+    """List the model versions, or put one in service."""
     home = Home.from_environment()
     if version is not None:
         steps.make_champion(home, version)
@@ -108,11 +110,12 @@ def champion(
 
 def validate(
     studies: Annotated[
-        bool, typer.Option("--studies", help="Leave out levels of conditions, such as sessions or releases; a minute.")
+        bool,
+        typer.Option("--studies", help="Leave out levels of conditions, such as sessions or releases; takes a minute."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Predict each measured point from the others; show errors."""
+    """Predict each measured point from the others; print errors."""
     if studies:
         with Reporter().step("predicting levels of conditions that were left out"):
             levels = steps.validate_studies(Home.from_environment())

@@ -21,15 +21,20 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 SUFFIX = ".toml"
 MOST_FACTOR, MOST_POINTS = 1e6, 1000
 Simulated = Annotated[
-    str, typer.Argument(metavar="SYSTEM|MODEL.toml", help="A system of the champion, or a network description.")
+    str, typer.Argument(metavar="SYSTEM|MODEL.toml", help="Calibrated system, or file of a network description.")
 ]
-ModelFile = Annotated[Path, typer.Argument(help="A network description; docs/network.md says how to write one.")]
-Table = Annotated[Path | None, typer.Option("--capacity-table", help="A capacity table of yours: CSV or an XML study.")]
-MeasuredOn = Annotated[str, typer.Option("--measured-on", help="The machine of the table that the description is of.")]
-On = Annotated[str, typer.Option("--on", help="The machine of the table to move the engine pools to.")]
-Workload = Annotated[str, typer.Option("--workload", help="The column or workload of the table.")]
+ModelFile = Annotated[Path, typer.Argument(help="Network description; docs/network.md describes the format.")]
+Table = Annotated[
+    Path | None, typer.Option("--capacity-table", help="Your own capacity table: CSV, or a study in XML.")
+]
+MeasuredOn = Annotated[
+    str, typer.Option("--measured-on", help="Machine in the table on which the workload was measured.")
+]
+On = Annotated[str, typer.Option("--on", help="Machine in the table to which the engine pools move.")]
+Workload = Annotated[str, typer.Option("--workload", help="Column or workload in the table.")]
 Pools = Annotated[
-    list[str] | None, typer.Option("--pool", help="A station to move; without it, those of component cp.")
+    list[str] | None,
+    typer.Option("--pool", help="Station to move; may be repeated. Default: stations of component cp."),
 ]
 
 
@@ -43,7 +48,10 @@ def solve(
     model: ModelFile,
     sweep: Annotated[
         str | None,
-        typer.Option(help="Loads as FROM:TO:POINTS, factors of the rates and users described, such as 0.2:1.5:14."),
+        typer.Option(
+            help="Solve at several loads, FROM:TO:POINTS, as factors of the described rates "
+            "and users, such as 0.2:1.5:14."
+        ),
     ] = None,
     capacity_table: Table = None,
     measured_on: MeasuredOn = "",
@@ -52,7 +60,7 @@ def solve(
     pool: Pools = None,
     as_json: Json = False,
 ) -> None:
-    """Solve a network exactly. Refuses what has no exact solution: simulate that."""
+    """Solve a queueing network exactly. If it has no exact solution, use `etalon simulate`."""
     from model.network.exact import report
     from model.network.exact import solve as exact
     from model.network.exact.sweep import sweep_load
@@ -72,19 +80,22 @@ def simulate(
     model: Simulated,
     at: At = None,
     seed: Annotated[
-        int, typer.Option(help="Seed of the random numbers; the same seed gives the same answer.", min=0)
+        int, typer.Option(help="Seed of the random numbers. The same seed gives the same answer.", min=0)
     ] = 1,
     precision: Annotated[
         float | None,
-        typer.Option(help="Go on until half-widths are within this share of the mean response (0.01 = 1 %).", min=1e-4),
+        typer.Option(
+            help="Simulate until the half-width is at most this share of the mean response time (0.01 = 1 %).", min=1e-4
+        ),
     ] = None,
-    replications: Annotated[int, typer.Option(help="Independent replications.", min=1)] = 8,
-    horizon: Annotated[int, typer.Option(help="Transactions in all, at least.", min=1)] = 400_000,
+    replications: Annotated[int, typer.Option(help="Number of independent replications.", min=1)] = 8,
+    horizon: Annotated[int, typer.Option(help="Minimum total number of transactions.", min=1)] = 400_000,
     replay: Annotated[
         str | None,
         typer.Option(
-            help="Recorded transactions instead of arrivals: a CSV or Parquet file, or a SELECT over the published "
-            "snapshot, with columns arrival, class and work (cp_us, dasd_us, ...)."
+            help="Recorded transactions that replace random arrivals: a CSV or Parquet file, or a "
+            "SELECT over the published snapshot. Columns: arrival, class and work (cp_us, "
+            "dasd_us, ...)."
         ),
     ] = None,
     capacity_table: Table = None,
@@ -94,7 +105,7 @@ def simulate(
     pool: Pools = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a calibrated system or a network. Every measure comes with its confidence interval."""
+    """Simulate a calibrated system or a network. Every measure has a confidence interval."""
     options: dict[str, Any] = {"seed": seed, "precision": precision, "horizon": horizon}
     options["replications"] = min(replications, horizon)
     if not model.lower().endswith(SUFFIX):
@@ -121,11 +132,11 @@ def replay(
     system: SystemName,
     at: At = None,
     seed: Annotated[
-        int, typer.Option(help="Seed of the random numbers; the same seed gives the same answer.", min=0)
+        int, typer.Option(help="Seed of the random numbers. The same seed gives the same answer.", min=0)
     ] = 1,
     as_json: Json = False,
 ) -> None:
-    """Replay recorded transactions through a calibrated system. How far its responses are from the recorded ones."""
+    """Replay recorded transactions on a calibrated system. Reports simulated and recorded response times."""
     with _refusals(), Reporter().step(f"replaying recorded transactions through {system}"):
         asked_at, rows = transactions.replayed(Home.from_environment(), _champion(), system, keys(at), seed)
     if as_json:
@@ -137,9 +148,9 @@ def replay(
 def export_network(
     system: SystemName,
     at: At = None,
-    out: Annotated[Path | None, typer.Option("--out", help="File to write; standard output without it.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Output file. Default: standard output.")] = None,
 ) -> None:
-    """Write the calibrated network of a system at a load. As solve and simulate read it."""
+    """Write a system's calibrated network to a file. `solve` and `simulate` read this file."""
     from model.capacity.network import described
 
     with _refusals():

@@ -22,13 +22,13 @@ def register(app: typer.Typer) -> None:
 
 def nightly(
     day: Annotated[
-        str | None, typer.Option(metavar="YYYY-MM-DD", help="Day whose records should be there; yesterday without it.")
+        str | None, typer.Option(metavar="YYYY-MM-DD", help="Day whose records are expected. Default: yesterday.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Do one night, from landing folder to champion.
+    """Run the nightly job, from landing folder to champion.
 
-    For cron or systemd: loads what has landed, builds what it touches, checks, publishes, calibrates and reports.
+    For cron or systemd: loads new files, builds the marts they touch, checks, publishes, calibrates and reports.
     """
     from pipelines.nights import run
 
@@ -47,12 +47,12 @@ def nightly(
 
 
 def acknowledge(
-    finding: Annotated[str, typer.Argument(help="Words of findings of the latest night.")],
-    note: Annotated[str, typer.Option(help="What is known of them; without it their note is dropped.")] = "",
+    finding: Annotated[str, typer.Argument(help="Text that the findings of the latest night contain.")],
+    note: Annotated[str, typer.Option(help="Text of the note. Default: delete the note.")] = "",
 ) -> None:
-    """Keep a note with what a night found.
+    """Attach a note to findings of the latest night.
 
-    The note shows until a night finds them no more. What is missing and acknowledged is not sent.
+    The note stays until a night no longer reports these findings. No message is sent for acknowledged missing records.
     """
     from pipelines.nights import acknowledged
 
@@ -61,9 +61,9 @@ def acknowledge(
 
 
 def retain() -> None:
-    """Drop what is too old.
+    """Delete data older than its retention.
 
-    Days to keep are under `retain` in etalon.toml; the space is given back. A night does the same.
+    Section `retain` of etalon.toml sets the days to keep. The file shrinks accordingly. The nightly job does the same.
     """
     from pipelines import settings
     from pipelines.nights import retention
@@ -75,25 +75,25 @@ def retain() -> None:
 
 
 def backup(
-    folder: Annotated[Path, typer.Argument(file_okay=False, help="Folder to make the copy in, anew or empty.")],
+    folder: Annotated[Path, typer.Argument(file_okay=False, help="Folder for the backup; must be new or empty.")],
 ) -> None:
-    """Copy the state that cannot be made again."""
+    """Back up the state that cannot be rebuilt."""
     from pipelines.nights import copies
 
     typer.echo(str(copies.backup(Home.from_environment(), folder)))
 
 
 def restore(
-    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A copy that `etalon backup` made.")],
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Backup made by `etalon backup`.")],
 ) -> None:
-    """Make an empty state folder from a copy."""
+    """Restore a backup into an empty state folder."""
     from pipelines.nights import copies
 
     typer.echo(str(copies.restore(Home.from_environment(), folder)))
 
 
 def migrate() -> None:
-    """Bring an older warehouse to this version."""
+    """Upgrade the warehouse of an earlier version."""
     from pipelines.nights import copies
 
     typer.echo(copies.migrate(Home.from_environment()))

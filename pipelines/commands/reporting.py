@@ -8,7 +8,7 @@ import typer
 from pipelines import steps
 from pipelines.home import Home
 
-export = typer.Typer(help="Write tables for other tools.", no_args_is_help=True)
+export = typer.Typer(help="Export tables for other tools.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -18,11 +18,15 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    system: Annotated[str, typer.Argument(help="A system with a history that the champion was calibrated on.")],
-    out: Annotated[Path | None, typer.Option("--out", help="The file; SYSTEM.html here without it.")] = None,
-    max_busy_pct: Annotated[float, typer.Option("--max-busy-pct", help="Highest busy of any engine pool.")] = 90.0,
+    system: Annotated[str, typer.Argument(help="Calibrated system with a history; see `etalon systems`.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Output file. Default: SYSTEM.html in the current folder.")
+    ] = None,
+    max_busy_pct: Annotated[
+        float, typer.Option("--max-busy-pct", help="Highest utilization of any engine pool, in percent.")
+    ] = 90.0,
 ) -> None:
-    """Write a page on a system for those who decide. It stands alone, charts included."""
+    """Write a one-page report on a system. The HTML file contains its charts."""
     from model.names import file_name
     from pipelines import system_report
 
@@ -37,8 +41,8 @@ def report(
 
 @export.command()
 def marts(
-    folder: Annotated[Path, typer.Argument(help="Where to write; one file a mart.")],
-    form: Annotated[str, typer.Option("--to", metavar="parquet|csv", help="The form of the files.")] = "parquet",
+    folder: Annotated[Path, typer.Argument(help="Output folder; one file per mart.")],
+    form: Annotated[str, typer.Option("--to", metavar="parquet|csv", help="Format of the files.")] = "parquet",
 ) -> None:
     """Write every mart of the published snapshot as a file, for BI tools and notebooks."""
     if form not in ("parquet", "csv"):

@@ -20,14 +20,14 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    system: Annotated[str, typer.Argument(help="A reference system, or `all` numeric ones.")] = "all",
+    system: Annotated[str, typer.Argument(help="Reference system, or `all` numeric ones.")] = "all",
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the reports; ETALON_HOME/reports/reproduce without it."),
+        typer.Option(help="Folder for the reports. Default: ETALON_HOME/reports/reproduce."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare printed figures with what comes of their records."""
+    """Compare published figures with Etalon's results."""
     from model.studies.reproduction import report
     from model.studies.reproduction.comparing import FAILING
     from pipelines import reproduction

@@ -21,17 +21,17 @@ def register(app: typer.Typer) -> None:
 
 
 def demo() -> None:
-    """Run everything once: published records in, an answer out."""
+    """Run the whole way once, from published records to an answer."""
     home = Home.from_environment()
     summary = demonstration.run(home, Reporter())
     typer.echo(summary)
 
 
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on (ETALON_HOST).")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on (ETALON_PORT).", min=1, max=65535)] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; also ETALON_HOST.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; also ETALON_PORT.", min=1, max=65535)] = None,
 ) -> None:
-    """Answer questions over HTTP and show the planner's page. Tokens are asked of every caller where there are any."""
+    """Start the HTTP service and the planner's page. Once a token exists, every caller needs one."""
     import socket
 
     from serve.server import run
@@ -65,15 +65,17 @@ class Scope(StrEnum):
 
 
 def token(
-    name: Annotated[str, typer.Argument(help="Who or what the token is for.")],
+    name: Annotated[str, typer.Argument(help="Name of the person or program that uses the token.")],
     scope: Annotated[
         list[Scope] | None,
-        typer.Option(help="read: what there is and metrics; ask: questions; admin: everything. Repeat for more."),
+        typer.Option(help="read: catalogue and metrics; ask: questions; admin: everything. Repeat for several scopes."),
     ] = None,
-    per_minute: Annotated[int, typer.Option(help="Requests in a minute; 0 for any number.", min=0)] = 600,
-    withdraw: Annotated[bool, typer.Option("--withdraw", help="Take the token back.")] = False,
+    per_minute: Annotated[
+        int, typer.Option(help="Highest number of requests per minute; 0 for no limit.", min=0)
+    ] = 600,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Revoke the token.")] = False,
 ) -> None:
-    """Make a token for the service, or take one back. It is printed once; a digest is kept. In force at once."""
+    """Create or revoke a token of the service. The token is printed once; only its digest is stored."""
     from serve import tokens
 
     path = Home.from_environment().root / "tokens.json"
@@ -106,10 +108,12 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
     coverage: Annotated[
         Path | None,
-        typer.Option(metavar="DUMP", help="Say instead how much of a dump is decoded, reaches marts, is skipped."),
+        typer.Option(
+            metavar="DUMP", help="Report how many bytes of this dump are decoded, reach marts or are skipped."
+        ),
     ] = None,
 ) -> None:
-    """Check what Etalon needs; say what is wrong and what to do."""
+    """Check the installation and the state; name each remedy."""
     if coverage is not None:
         typer.echo(_covered(coverage, as_json))
         return

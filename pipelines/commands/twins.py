@@ -25,13 +25,15 @@ def register(app: typer.Typer) -> None:
 
 
 def twin(
-    description: Annotated[Path, typer.Argument(metavar="TWIN", help="A twin's description; docs/twins.md says how.")],
-    seed: Annotated[int | None, typer.Option(help="Another seed than the description's.", min=0)] = None,
+    description: Annotated[
+        Path, typer.Argument(metavar="TWIN", help="Description of a twin (TOML); docs/twins.md describes the format.")
+    ],
+    seed: Annotated[int | None, typer.Option(help="Seed that replaces the one in the description.", min=0)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> None:
-    """Set a model's answers beside a twin's truth.
+    """Compare model answers with a twin's known truth.
 
-    The records are loaded into a state folder of their own, `twins/SYSTEM_ID` in ETALON_HOME, anew each time.
+    Each run loads the records into a new state folder, `twins/SYSTEM_ID` in ETALON_HOME.
     """
     from model.capacity import ask
     from model.lab.twin import write

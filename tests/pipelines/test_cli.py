@@ -9,20 +9,20 @@ from importlib import import_module
 import pytest
 import typer
 
-from pipelines.cli import SUBJECTS, app, explain, main
+from pipelines.cli import MODULES, ROLES, app, explain, main
 from pipelines.commands.answers import keys, response_target, span
 from pipelines.exits import MEANINGS, EtalonError, Exit
 from pipelines.home import Home
 from pipelines.text import figure, table
 
-COMMANDS = sorted(name for names in SUBJECTS.values() for name in names)
+COMMANDS = sorted(MODULES)
 
 
-@pytest.mark.parametrize("subject", SUBJECTS)
-def test_every_command_of_a_subject_is_one_of_the_application(subject):
+@pytest.mark.parametrize("module", dict.fromkeys(MODULES.values()))
+def test_every_command_of_a_module_is_one_of_the_application(module):
     part = typer.Typer()
-    import_module(f"pipelines.commands.{subject}").register(part)
-    assert tuple(typer.main.get_group(part).commands) == SUBJECTS[subject]
+    import_module(f"pipelines.commands.{module}").register(part)
+    assert set(typer.main.get_group(part).commands) == {name for name, place in MODULES.items() if place == module}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -35,16 +35,16 @@ def test_every_command_explains_itself(command, capsys):
     assert len(said.splitlines()[2].strip()) > 10
 
 
-def test_no_summary_of_a_command_is_cut_off_at_eighty_columns(monkeypatch, capsys):
+def test_the_help_lists_every_command_whole_under_its_role(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
         typer.main.get_command(app).main(["--help"], prog_name="etalon")
     lines = capsys.readouterr().out.splitlines()
-    lines = lines[lines.index("Commands:") + 1 :]
-    lines = lines[: lines.index("")]
-    summaries = [line for line in lines if line.split(maxsplit=1)[0] in COMMANDS]
-    assert len(summaries) == len(COMMANDS)
-    assert [line for line in summaries if line.endswith("...")] == []
+    for role, modules in ROLES.items():
+        section = lines[lines.index(f"{role}:") + 1 :]
+        section = section[: section.index("")]
+        assert [line.split()[0] for line in section] == [name for names in modules.values() for name in names]
+        assert [line for line in section if line.endswith("...")] == []
 
 
 def test_the_help_names_every_exit_code(etalon):
@@ -74,7 +74,7 @@ def test_the_help_loads_nothing_heavy():
         (["fit"], Exit.NOT_READY, "there is no published snapshot"),
         (["validate"], Exit.NOT_READY, "there is no published snapshot"),
         (["validate", "--studies"], Exit.NOT_READY, "there is no published snapshot"),
-        (["predict", "shop", "--at", "etr_tps=many"], Exit.USAGE, "is no number"),
+        (["predict", "shop", "--at", "etr_tps=many"], Exit.USAGE, "must be a number"),
         (["sql", "select 1"], Exit.NOT_READY, "nothing has been published"),
         (["build"], Exit.NOT_READY, "there is no warehouse"),
         (["check"], Exit.NOT_READY, "there is no warehouse"),
