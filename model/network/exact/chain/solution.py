@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from model.network.arrays import Arrays, Floats, Ints
 from model.network.errors import NetworkError
-from model.network.exact.chain.speeds import speeds_of
-from model.network.exact.chain.tables import NOBODY, TOO_MANY, Kinds, Places, States, tables
-from model.network.exact.chain.walk import inside, walk
+from model.network.exact.chain.routes import NOBODY, TOO_MANY
+from model.network.exact.chain.states import State, States
 from model.network.exact.solution import Figures
 from model.network.exact.support import UnsupportedError
-from model.network.kernel_cache import kernel
 from model.network.overload import most_work
 
 MOST_STATES = 10_000
@@ -102,20 +101,16 @@ def _can(net: Arrays, work: Floats) -> Floats:
 
 def _solved(net: Arrays, most: Ints) -> tuple[Figures, Floats]:
     """Figures, and (classes,) the part of the arrivals that is turned away as no more than ``most`` are let in."""
-    known = tables(net, most)
-    if _least_states(net, known.kinds, most) > MOST_STATES:
+    chain = States(net, most)
+    if _least_states(net, chain, most) > MOST_STATES:
         raise UnsupportedError(TOO_MANY)
-    opened = net.rates > 0
-    width = int(net.users.sum() + most[opened].sum()) + int(opened.sum()) + 1
-    states, sources, targets, rates = walk(known, width, MOST_STATES)
-    if len(states) == 0:
-        raise UnsupportedError(TOO_MANY)
-    chances, ends = _stationary(len(states), sources, targets, rates)
+    states, moves = chain.walk(MOST_STATES)
+    chances, ends = _stationary(len(states), moves)
     if ends > 1 and np.any(net.acquires > 0):
         raise NetworkError(_deadlock(net, "some classes"))
     if chances is None:
         raise UnsupportedError(TOO_SLOW)
-    there, busy, done, held, cut = _means(states, chances, known.kinds, known.places, len(net.rates))
+    there, busy, done, held, cut = _means(chain, states, chances)
     stations = len(net.curves)
     at_stations, waiting, used = there[:, :stations], there[:, stations:-1], busy[:, :stations]
     # What goes to another station when one is full is work of both together.
@@ -126,6 +121,7 @@ def _solved(net: Arrays, most: Ints) -> tuple[Figures, Floats]:
             work[..., k] = 0.0
     flow = np.divide(work[1], work[0], out=np.full_like(work[0], np.nan), where=work[0] > 0)
     throughput = np.nan_to_num(flow[np.arange(len(flow)), work[0].argmax(axis=1)])
+    opened = net.rates > 0
     started = opened | (net.users > 0)
     never = started & (throughput <= 0)
     if np.any(never) and np.any(net.acquires > 0):
@@ -136,7 +132,7 @@ def _solved(net: Arrays, most: Ints) -> tuple[Figures, Floats]:
         raise UnsupportedError(TOO_SLOW)
     # More important users who are always there leave nothing for these.
     at_stations = np.where(never[:, None] & (at_stations > 0) & (net.demand > 0), np.inf, at_stations)
-    if np.all(known.steps.elsewhere == NOBODY):
+    if all(step.elsewhere == NOBODY for step in chain.steps):
         # Tells of chances that are not right as well.
         cut = net.rates - throughput
         throughput = np.where(opened, net.rates, throughput)
@@ -171,16 +167,16 @@ def _in_service(net: Arrays, throughput: Floats, work: Floats, busy: Floats) -> 
     return out
 
 
-def _least_states(net: Arrays, kinds: Kinds, most: Ints) -> float:
+def _least_states(net: Arrays, chain: States, most: Ints) -> float:
     """How many states there are at least: by how many users are where, and open transactions inside."""
     states = 1.0
     for r in np.flatnonzero((net.users > 0) & ~np.any(net.acquires > 0, axis=1)):
-        apart = len({(int(kinds.place[t]), int(kinds.step[t])) for t in np.flatnonzero(kinds.row == r)})
+        apart = len({(kind.place, kind.step) for kind in chain.kinds if kind.row == r})
         states *= math.comb(int(net.users[r]) + apart - 1, apart - 1)
     return states * math.prod(int(most[r]) for r in np.flatnonzero(net.rates > 0))
 
 
-def _stationary(count: int, sources: Ints, targets: Ints, rates: Floats) -> tuple[Floats | None, int]:
+def _stationary(count: int, moves: list[tuple[int, int, float]]) -> tuple[Floats | None, int]:
     """(states,) how likely each state is in the end, None where that takes too long; and how many ends there are: where
     nothing is held these differ only by the order in which those wait who are never served."""
     # Loaded by those who need it: it takes longer than to solve most networks.
@@ -188,7 +184,8 @@ def _stationary(count: int, sources: Ints, targets: Ints, rates: Floats) -> tupl
     from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
     from scipy.sparse.linalg import splu
 
-    into = coo_array((rates, (targets, sources)), shape=(count, count)).tocsr()
+    sources, targets = (np.array([move[end] for move in moves], dtype=np.int64) for end in (0, 1))
+    into = coo_array(([rate for *_, rate in moves], (targets, sources)), shape=(count, count)).tocsr()
     parts, part = connected_components(into, directed=True, connection="strong")
     ends = np.setdiff1d(np.arange(parts), part[sources[part[sources] != part[targets]]])
     at = np.flatnonzero(part == ends[0])
@@ -197,69 +194,60 @@ def _stationary(count: int, sources: Ints, targets: Ints, rates: Floats) -> tupl
         out[at] = 1.0
         return out, len(ends)
     inner = into[at][:, at]
-    leaving = np.asarray(inner.sum(axis=0)).ravel()
-    order = reverse_cuthill_mckee(inner)
-    place = np.argsort(order)
-    moves = inner.tocoo()
-    if len(at) * float(np.abs(place[moves.row] - place[moves.col]).max()) ** 2 <= MOST_WORK:
-        balance = (inner - diags_array(leaving)).tocsc()
+    balance = (inner - diags_array(np.asarray(inner.sum(axis=0)).ravel())).tocsc()
+    place = np.argsort(reverse_cuthill_mckee(inner))
+    apart = inner.tocoo()
+    if len(at) * float(np.abs(place[apart.row] - place[apart.col]).max()) ** 2 <= MOST_WORK:
         # One state's chance is set to 1; the others follow from their balance.
         rest = splu(balance[1:, 1:]).solve(-balance[1:, [0]].toarray().ravel())
-        found = np.maximum(np.concatenate(([1.0], rest)), 0.0)
+        found: Floats | None = np.maximum(np.concatenate(([1.0], rest)), 0.0)
     else:
-        found = np.full(len(at), 1 / len(at))
-        if not _sweep(inner.indptr, inner.indices, inner.data, leaving, found):
-            return None, len(ends)
+        found = _relaxed(balance)
+    if found is None:
+        return None, len(ends)
     out[at] = found / found.sum()
     return out, len(ends)
 
 
-@kernel()
-def _sweep(start: Ints, source: Ints, rate: Floats, leaving: Floats, found: Floats) -> bool:
-    """Whether the chances (states,) settle in sweeps forwards and backwards (Gauss and Seidel)."""
-    count = len(found)
+def _relaxed(balance: Any) -> Floats | None:
+    """The chances (states,) by sweeps forwards and backwards (Gauss and Seidel); None where they do not settle."""
+    from scipy.sparse import tril, triu
+    from scipy.sparse.linalg import splu
+
+    halves = [
+        (splu(half.tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.0), (balance - half).tocsr())
+        for half in (tril(balance), triu(balance))
+    ]
+    found = np.full(balance.shape[0], 1 / balance.shape[0])
     for _ in range(SWEEPS):
-        change, total = 0.0, 0.0
-        for j in range(2 * count):
-            i = j if j < count else 2 * count - 1 - j
-            into = 0.0
-            for e in range(start[i], start[i + 1]):
-                into += found[source[e]] * rate[e]
-            if j >= count:
-                change = max(change, abs(into / leaving[i] - found[i]))
-                total += into / leaving[i]
-            found[i] = into / leaving[i]
-        found /= total
-        if change < SETTLED * total:
-            return True
-    return False
+        before = found
+        for factor, rest in halves:
+            found = -factor.solve(rest @ found)
+        found /= found.sum()
+        if float(np.abs(found - before).max()) < SETTLED:
+            return found
+    return None
 
 
-@kernel()
-def _means(
-    states: States, chances: Floats, kinds: Kinds, places: Places, classes: int
-) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+def _means(chain: States, states: list[State], chances: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """(classes, places) customers there, engines busy, and work done; (classes, resources) units held; (classes,)
     arrivals a second that are not let in, as the most that are let in are there."""
-    shape = (classes, len(places.servers))
-    there, busy, done = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    held, cut, last = np.zeros((classes, len(places.units))), np.zeros(classes), len(places.servers) - 1
-    for i in range(len(states)):
-        if chances[i] <= 0.0:
+    classes, last = len(chain.most), chain.last
+    there, busy, done = np.zeros((3, classes, last + 1))
+    held, cut = np.zeros((classes, last - chain.stations)), np.zeros(classes)
+    for state, chance in zip(states, chances.tolist(), strict=True):
+        if chance <= 0.0:
             continue
-        speeds, engines = speeds_of(states[i], kinds, places)
-        for e in range(len(speeds)):
-            if states[i, e] < 0:
-                break
-            kind = np.int64(states[i, e])
-            r, k = kinds.row[kind], kinds.place[kind]
-            there[r, k] += chances[i]
-            busy[r, k] += chances[i] * engines[e]
-            done[r, k] += chances[i] * speeds[e] * kinds.speed[kind]
-            for rho in range(len(places.units)):
-                held[r, rho] += chances[i] * kinds.held[kind, rho]
-            for way in range(kinds.first[kind], kinds.first[kind + 1]):
-                more = kinds.copies[way]
-                if k == last and more > 0 and inside(states[i], r, kinds, places) + more > places.most[r]:
-                    cut[r] += chances[i] * kinds.rate[way] * more
+        speeds, engines = chain.speeds(state)
+        for place, here in enumerate(state):
+            for number, speed, used in zip(here, speeds[place], engines[place], strict=True):
+                kind = chain.kinds[number]
+                r = kind.row
+                there[r, place] += chance
+                busy[r, place] += chance * used
+                done[r, place] += chance * speed * kind.speed
+                held[r] += np.multiply(chance, kind.held)
+                for rate, _, _, copies in kind.events if place == last else ():
+                    if copies and chain.inside(state, r) + copies > chain.most[r]:
+                        cut[r] += chance * rate * copies
     return there, busy, done, held, cut
