@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from model.network import Distribution, Network, Station, Visit
-from model.network.exact.mg1 import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
-from model.network.exact.stations import StationResult, mmck
+from model.queueing.mg1 import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
+from model.queueing.stations import StationResult, mmck
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Exp, Run, opened
 from tests.cases.inputs import CaseError, first, need, vector

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from model.network.exact.convolution import Convolution
 from model.network.exact.mixed import MixedResult
-from model.network.exact.stations import StationResult
+from model.queueing.stations import StationResult
 from tests.oracles.erlang import erlang_c, mmc_response
 
 Floats = NDArray[np.float64]

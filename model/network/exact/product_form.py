@@ -12,11 +12,11 @@ import numpy as np
 from model.network.arrays import Arrays, Floats, Ints
 from model.network.errors import NetworkError
 from model.network.exact.convolution import Convolution, lattice_size
-from model.network.exact.load_dependent import open_load_dependent
 from model.network.exact.mixed import mixed_product_form
 from model.network.exact.solution import Figures
 from model.network.exact.support import UnsupportedError
 from model.network.flows import flows
+from model.queueing.load_dependent import open_load_dependent
 
 LATTICE_WORK = 4e6
 """Most steps over the lattice of populations that a closed network may take."""

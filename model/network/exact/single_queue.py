@@ -8,12 +8,12 @@ from typing import cast
 import numpy as np
 
 from model.network.arrays import Arrays, Ints
-from model.network.exact.mg1 import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
 from model.network.exact.product_form import equal_exponential
 from model.network.exact.solution import Figures
-from model.network.exact.stations import gmc_response, mmck
 from model.network.exact.support import UnsupportedError
 from model.network.flows import flows
+from model.queueing.mg1 import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
+from model.queueing.stations import gmc_response, mmck
 
 
 def one_poisson_queue(net: Arrays) -> Figures:

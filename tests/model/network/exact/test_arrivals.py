@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from model.network import Arrivals, Distribution, Network, Station, TransactionClass, Visit
 from model.network.exact import solve
-from model.network.exact.stations import gmc_response
 from model.network.simulator import simulate
+from model.queueing.stations import gmc_response
 from tests.model.network.simulator.build import network
 from tests.oracles.erlang import mmc_response
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from model.network.exact.load_dependent import open_load_dependent
-from model.network.exact.mg1 import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
-from model.network.exact.stations import mmck
+from model.queueing.load_dependent import open_load_dependent
+from model.queueing.mg1 import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
+from model.queueing.stations import mmck
 from tests.oracles.erlang import erlang_b, erlang_c
 from tests.oracles.heterogeneous import heterogeneous_as_identical, heterogeneous_mm
 from tests.oracles.product_form import mmc
