@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -58,10 +58,10 @@ def parse(text: str) -> Network:
         return Network(
             name=raw.get("name", "network"),
             source=raw.get("source", ""),
-            stations=tuple(_station(t) for t in raw.get("stations", [])),
+            stations=tuple(_element(Station, t, "station") for t in raw.get("stations", [])),
             classes=tuple(_class(t) for t in raw.get("classes", [])),
-            resources=tuple(_plain(Resource, t, "resource") for t in raw.get("resources", [])),
-            cecs=tuple(_plain(Cec, t, "cec") for t in raw.get("cecs", [])),
+            resources=tuple(_element(Resource, t, "resource") for t in raw.get("resources", [])),
+            cecs=tuple(_element(Cec, t, "cec") for t in raw.get("cecs", [])),
             procedures=tuple((n, _route(s, f"procedure {n!r}")) for n, s in raw.get("procedures", {}).items()),
         )
     except NetworkError:
@@ -83,14 +83,14 @@ def render(network: Network) -> str:
             out.extend(f"{key} = {_value(value)}" for key, value in _differing(item).items())
     if network.procedures:
         out.append("\n[procedures]")
-        out.extend(f"{toml_key(name)} = {_value(_steps(route))}" for name, route in network.procedures)
+        out.extend(f"{toml_key(name)} = {_value(route)}" for name, route in network.procedures)
     for cls in network.classes:
         out.append("\n[[classes]]")
         table = _differing(cls)
         table.pop("route")
         out.extend(f"{key} = {_value(value)}" for key, value in table.items())
         out.append("route = [")
-        out.extend(f"  {_value(step)}," for step in _steps(cls.route))
+        out.extend(f"  {_value(step)}," for step in cls.route)
         out.append("]")
     return "\n".join(out) + "\n"
 
@@ -116,100 +116,114 @@ def _only(table: Table, what: str, known: str) -> None:
         raise NetworkError(f"{what}: unknown key {unknown[0]!r}; known: {known.replace(' ', ', ')}")
 
 
-def _plain(cls: type, table: Table, what: str) -> Any:
-    _only(table, what, " ".join(f.name for f in fields(cls)))
-    if "name" in table:
-        what = f"{what} {table['name']!r}"
-    _typed(cls, table, what)
-    return cls(**table)
-
-
-_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "int": ((int,), "a whole number"),
-    "int | None": ((int,), "a whole number"),
-    "float": ((int, float), "a number"),
-    "str": ((str,), "a text in quotes"),
+_STEPS: dict[str, tuple[type, str]] = {
+    "visit": (Visit, "station"),
+    "cf": (CfRequest, "station"),
+    "acquire": (Acquire, "resource"),
+    "release": (Release, "resource"),
+    "go": (Go, "to"),
+    "fork": (Fork, "branches"),
+    "switch": (Switch, "to"),
+    "call": (Call, "procedure"),
 }
+"""The step of each key that tells steps apart, and its field that has the value of that key."""
+_DISTRIBUTIONS: dict[str, tuple[Callable[..., Distribution], str, dict[str, str]]] = {
+    "exponential": (Distribution.exponential, "mean", {}),
+    "deterministic": (Distribution.deterministic, "value", {}),
+    "erlang": (Distribution.erlang, "mean", {"phases": "int"}),
+    "lognormal": (Distribution.lognormal, "mean", {"scv": "float"}),
+    "hyperexponential": (Distribution.hyperexponential, "means", {"probabilities": "tuple[float, ...]"}),
+    "empirical": (Distribution.empirical, "values", {"weights": "tuple[float, ...]"}),
+    "quantiles": (Distribution.quantiles, "values", {}),
+    "scv": (Distribution.with_scv, "mean", {"scv": "float"}),
+}
+"""What makes each kind of distribution: a function of times, their name without unit, and of other keys."""
+_OPTIONAL = ("weights",)
 
 
-def _typed(cls: type, table: Table, what: str) -> None:
-    """Refuse a missing key and a value that is no number or text where the field is one."""
+def _element(cls: type, table: Table, what: str, first: Mapping[str, str] | None = None) -> Any:
+    """An element of a network; ``first`` has the keys of fields that are not called as in the description."""
+    keys = {f.name: f.name for f in fields(cls)} | dict(first or {})
+    if not first and isinstance(table, dict) and isinstance(table.get("name"), str):
+        what = f"{what} {table['name']!r}"
+    _only(table, what, " ".join(keys.values()))
+    values = {}
     for f in fields(cls):
-        if f.name not in table:
-            if f.default is MISSING and f.default_factory is MISSING:
-                raise NetworkError(f"{what}: {f.name} is missing")
-            continue
-        value = table[f.name]
-        kinds, wanted = _KINDS.get(str(f.type), ((), ""))
-        if kinds and (not isinstance(value, kinds) or isinstance(value, bool)):
-            raise NetworkError(f"{what}: {f.name} must be {wanted}, got {value!r}")
-        if float in kinds and not math.isfinite(value):
-            raise NetworkError(f"{what}: {f.name} must be a finite number, got {value}")
-        if int in kinds and float not in kinds and value > MOST:
-            raise NetworkError(f"{what}: {f.name} must be at most {MOST:,}, got {value:,}")
+        key = keys[f.name]
+        if key in table:
+            values[f.name] = _field(str(f.type), table[key], key, what)
+        elif f.default is MISSING and f.default_factory is MISSING:
+            raise NetworkError(f"{what}: {key} is missing")
+    return cls(**values)
 
 
-def _number(table: Table, key: str, default: float, what: str) -> float:
-    value = table.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise NetworkError(f"{what}: {key} must be a number, got {value!r}")
-    if not math.isfinite(value):
-        raise NetworkError(f"{what}: {key} must be a finite number, got {value}")
-    return float(value)
-
-
-def _whole(table: Table, key: str, default: int, what: str) -> int:
-    value = table.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise NetworkError(f"{what}: {key} must be a whole number, got {value!r}")
-    if value > MOST:
-        raise NetworkError(f"{what}: {key} must be at most {MOST:,}, got {value:,}")
+def _field(kind: str, value: Any, key: str, what: str) -> Any:
+    """A value of a field whose annotation is ``kind``; what has rules of its own is left to the network's checks."""
+    match kind.removesuffix(" | None"):
+        case "int":
+            return _number(value, key, what, whole=True)
+        case "float":
+            return _number(value, key, what)
+        case "str":
+            return _text(value, key, what)
+        case "tuple[float, ...]":
+            return tuple(_number(one, key, what) for one in _list(value))
+        case "tuple[str, ...]":
+            return _names(value, f"{what} {key}")
+        case "Distribution":
+            return distribution(value, f"{what} {key}")
+        case "Arrivals":
+            return _arrivals(value, what)
+        case "Route":
+            return _route(value, what)
+        case "Smt":
+            return _element(Smt, value, f"{what} {key}")
+        case "LparShare":
+            return _element(LparShare, value, f"{what} {key}")
+        case "Overflow":
+            return _element(Overflow, value, f"{what} {key}")
+        case "tuple[tuple[str, float], ...]":
+            if not isinstance(value, dict):
+                raise NetworkError(f'{what}: {key} takes labels with their probabilities, such as {{ "done" = 0.2 }}')
+            return tuple((name, _number(chance, name, what)) for name, chance in value.items())
+        case "tuple[tuple[Step, ...], ...]":
+            if not isinstance(value, list):
+                raise NetworkError(f"{what}: {key} takes a list of branches, each a list of steps")
+            return tuple(_route(branch, what) for branch in value)
     return value
 
 
-def _station(table: Table) -> Station:
-    said = f"station {table.get('name', '')!r}" if isinstance(table, dict) else "station"
-    _only(table, said, " ".join(f.name for f in fields(Station)))
-    _typed(Station, table, said)
-    values = dict(table)
-    for key, cls in (("smt", Smt), ("lpar", LparShare), ("overflow", Overflow)):
-        if key in values:
-            values[key] = _plain(cls, values[key], f"{said} {key}")
-    for key in ("speeds", "cost_by_busy"):
-        if key in values:
-            values[key] = tuple(_number({key: v}, key, 0.0, said) for v in _list(values[key]))
-    return Station(**values)
+def _number(value: Any, key: str, what: str, whole: bool = False) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise NetworkError(f"{what}: {key} must be a {'whole ' if whole else ''}number, got {value!r}")
+    if not math.isfinite(value):
+        raise NetworkError(f"{what}: {key} must be a finite number, got {value}")
+    if whole and value > MOST:
+        raise NetworkError(f"{what}: {key} must be at most {MOST:,}, got {value:,}")
+    return value if whole else float(value)
 
 
-def _class(table: Table) -> TransactionClass:
-    said = f"class {table.get('name', '')!r}" if isinstance(table, dict) else "class"
-    _only(table, said, " ".join(f.name for f in fields(TransactionClass)))
-    _typed(TransactionClass, table, said)
-    values = dict(table)
-    values["route"] = _route(values["route"], said)
-    if not values["route"]:
-        raise NetworkError(f"{said}: the route has no steps")
-    if "think" in values:
-        values["think"] = distribution(values["think"], f"{said} think")
-    if "arrivals" in values:
-        values["arrivals"] = _arrivals(values["arrivals"], said)
-    return TransactionClass(**values)
+def _text(value: Any, key: str, what: str) -> str:
+    if not isinstance(value, str):
+        raise NetworkError(f"{what}: {key} must be a text in quotes, got {value!r}")
+    return value
 
 
-def _arrivals(table: Table, said: str) -> Arrivals:
-    _only(table, f"{said} arrivals", "rate_per_s interarrival batch on off")
+def _arrivals(table: Table, what: str) -> Arrivals:
+    _only(table, f"{what} arrivals", "rate_per_s interarrival batch on off")
     if ("rate_per_s" in table) == ("interarrival" in table):
-        raise NetworkError(f"{said} arrivals: give either rate_per_s (Poisson) or interarrival")
+        raise NetworkError(f"{what} arrivals: give either rate_per_s (Poisson) or interarrival")
     if "rate_per_s" in table:
-        if not _number(table, "rate_per_s", 0.0, f"{said} arrivals") > 0:
-            raise NetworkError(f"{said} arrivals: rate_per_s must be positive")
-        interarrival = Distribution.exponential(1.0 / table["rate_per_s"])
+        rate = _number(table["rate_per_s"], "rate_per_s", f"{what} arrivals")
+        if not rate > 0:
+            raise NetworkError(f"{what} arrivals: rate_per_s must be positive")
+        interarrival = Distribution.exponential(1.0 / rate)
     else:
-        interarrival = distribution(table["interarrival"], f"{said} interarrival")
+        interarrival = distribution(table["interarrival"], f"{what} interarrival")
     batch = table.get("batch", 1)
     plain = isinstance(batch, int | float) and not isinstance(batch, bool)
-    counts = distribution({"kind": "deterministic", "value_s": batch} if plain else batch, f"{said} batch")
-    on, off = (distribution(table[k], f"{said} {k}") if k in table else None for k in ("on", "off"))
+    counts = distribution({"kind": "deterministic", "value_s": batch} if plain else batch, f"{what} batch")
+    on, off = (distribution(table[k], f"{what} {k}") if k in table else None for k in ("on", "off"))
     return Arrivals(interarrival=interarrival, batch=counts, on=on, off=off)
 
 
@@ -217,21 +231,14 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-_DISTRIBUTIONS = {
-    "exponential": "mean", "deterministic": "value", "erlang": "mean phases", "lognormal": "mean scv",
-    "hyperexponential": "means probabilities", "empirical": "values weights", "quantiles": "values", "scv": "mean scv",
-}  # fmt: skip
-"""What each kind of distribution takes: the name of its times, without their unit, and its other keys."""
-
-
-def _times(table: Table, stem: str, what: str) -> list[float]:
+def _times(table: Table, stem: str, what: str) -> tuple[float, ...]:
     given = [stem + ending for ending in _UNITS if stem + ending in table]
     if not given:
         raise NetworkError(f"{what}: {stem}_s (or _ms, _us) is missing")
     if len(given) > 1:
         raise NetworkError(f"{what}: give {given[0]} or {given[1]}, not both")
     key = given[0]
-    return [_number({key: v}, key, 0.0, what) * _UNITS[key.removeprefix(stem)] for v in _list(table[key])]
+    return tuple(_number(v, key, what) * _UNITS[key.removeprefix(stem)] for v in _list(table[key]))
 
 
 def distribution(value: Any, what: str = "distribution") -> Distribution:
@@ -243,37 +250,16 @@ def distribution(value: Any, what: str = "distribution") -> Distribution:
     kind = value.get("kind", "exponential")
     if not isinstance(kind, str) or kind not in _DISTRIBUTIONS:
         raise NetworkError(f"{what}: unknown kind {kind!r}; known: {', '.join(_DISTRIBUTIONS)}")
-    stem, *others = _DISTRIBUTIONS[kind].split()
+    make, stem, others = _DISTRIBUTIONS[kind]
     _only(value, f"{what}: {kind}", " ".join(["kind", *(s + e for s in (stem, "plus") for e in _UNITS), *others]))
-
-    def number(key: str) -> float:
-        return _number({key: value[key]}, key, 0.0, what)
-
-    def numbers(key: str) -> tuple[float, ...]:
-        return tuple(_number({key: v}, key, 0.0, what) for v in _list(value[key]))
-
-    builders: dict[str, Callable[[], Distribution]] = {
-        "exponential": lambda: Distribution.exponential(_times(value, "mean", what)[0]),
-        "deterministic": lambda: Distribution.deterministic(_times(value, "value", what)[0]),
-        "erlang": lambda: Distribution.erlang(_times(value, "mean", what)[0], _whole(value, "phases", 0, what)),
-        "lognormal": lambda: Distribution.lognormal(_times(value, "mean", what)[0], number("scv")),
-        "hyperexponential": lambda: Distribution.hyperexponential(
-            tuple(_times(value, "means", what)), numbers("probabilities")
-        ),
-        "empirical": lambda: Distribution.empirical(
-            tuple(_times(value, "values", what)), numbers("weights") if "weights" in value else None
-        ),
-        "quantiles": lambda: Distribution.quantiles(tuple(_times(value, "values", what))),
-        "scv": lambda: Distribution.with_scv(_times(value, "mean", what)[0], number("scv")),
-    }
+    if missing := [key for key in others if key not in value and key not in _OPTIONAL]:
+        raise NetworkError(f"{what}: {kind} needs {missing[0]}")
+    times = _times(value, stem, what)
+    given = [_field(others[key], value[key], key, what) for key in others if key in value]
     plus = _times(value, "plus", what)[0] if any(key.startswith("plus_") for key in value) else 0.0
     try:
-        return builders[kind]().shifted(plus)
-    except KeyError as missing:
-        raise NetworkError(f"{what}: {kind} needs {missing.args[0]}") from missing
-    except NetworkError:
-        raise
-    except (ValueError, TypeError) as error:
+        return make(times if stem.endswith("s") else times[0], *given).shifted(plus)
+    except (ValueError, TypeError, IndexError) as error:
         raise NetworkError(f"{what}: {error}") from error
 
 
@@ -284,70 +270,24 @@ def _names(value: Any, what: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _route(steps: Any, said: str) -> Route:
-    return tuple(_step(step, f"{said} step {index + 1}") for index, step in enumerate(_list(steps)))
+def _class(table: Table) -> TransactionClass:
+    cls: TransactionClass = _element(TransactionClass, table, "class")
+    if not cls.route:
+        raise NetworkError(f"class {cls.name!r}: the route has no steps")
+    return cls
 
 
-def _step(table: Table, said: str) -> Step:
-    known = {
-        "visit": "visit service count size_bytes holding label",
-        "cf": "cf service engine issue mode async_issue threshold_s count size_bytes label",
-        "acquire": "acquire units label",
-        "release": "release units label",
-        "go": "go label",
-        "fork": "fork label",
-        "switch": "switch label",
-        "call": "call times label",
-    }
-    kind = next((k for k in known if isinstance(table, dict) and k in table), None)
+def _route(steps: Any, what: str) -> Route:
+    return tuple(_step(step, f"{what} step {index + 1}") for index, step in enumerate(_list(steps)))
+
+
+def _step(table: Table, what: str) -> Step:
+    kind = next((k for k in _STEPS if isinstance(table, dict) and k in table), None)
     if kind is None:
-        raise NetworkError(f"{said}: a step is one of {', '.join(known)}")
-    _only(table, said, known[kind])
-    label = table.get("label", "")
-    for key in ("label", "visit", "cf", "engine", "acquire", "release", "switch", "call"):
-        if key in table and not isinstance(table[key], str):
-            raise NetworkError(f"{said}: {key} must be a name in quotes, got {table[key]!r}")
-    if kind in ("visit", "cf") and "service" not in table:
-        raise NetworkError(f"{said}: service is missing")
-    if kind == "visit":
-        return Visit(
-            station=table["visit"],
-            service=distribution(table["service"], said),
-            count=_number(table, "count", 1.0, said),
-            size_bytes=_number(table, "size_bytes", 0.0, said),
-            holding=_names(table.get("holding", []), f"{said} holding"),
-            label=label,
-        )
-    if kind == "cf":
-        if "engine" not in table or "issue" not in table:
-            raise NetworkError(f"{said}: a cf request needs engine and issue")
-        return CfRequest(
-            station=table["cf"],
-            service=distribution(table["service"], said),
-            engine=table["engine"],
-            issue=distribution(table["issue"], said),
-            mode=table.get("mode", "sync"),
-            async_issue=distribution(table["async_issue"], said) if "async_issue" in table else None,
-            threshold_s=_number(table, "threshold_s", 0.0, said),
-            count=_whole(table, "count", 1, said),
-            size_bytes=_number(table, "size_bytes", 0.0, said),
-            label=label,
-        )
-    if kind == "acquire":
-        return Acquire(resource=table["acquire"], units=_whole(table, "units", 1, said), label=label)
-    if kind == "release":
-        return Release(resource=table["release"], units=_whole(table, "units", 1, said), label=label)
-    if kind == "go":
-        if not isinstance(table["go"], dict):
-            raise NetworkError(f'{said}: go takes labels with their probabilities, such as {{ "done" = 0.2 }}')
-        return Go(to=tuple((name, _number(table["go"], name, 0.0, said)) for name in table["go"]), label=label)
-    if kind == "fork":
-        if not isinstance(table["fork"], list):
-            raise NetworkError(f"{said}: fork takes a list of branches, each a list of steps")
-        return Fork(branches=tuple(_route(b, said) for b in table["fork"]), label=label)
-    if kind == "switch":
-        return Switch(to=table["switch"], label=label)
-    return Call(procedure=table["call"], times=_whole(table, "times", 1, said), label=label)
+        raise NetworkError(f"{what}: a step is one of {', '.join(_STEPS)}")
+    cls, field = _STEPS[kind]
+    step: Step = _element(cls, table, what, {field: kind})
+    return step
 
 
 def _differing(item: Any) -> Table:
@@ -355,44 +295,18 @@ def _differing(item: Any) -> Table:
     return {f.name: getattr(item, f.name) for f in fields(item) if getattr(item, f.name) != f.default}
 
 
-def _steps(route: Route) -> list[Table]:
-    return [_step_table(step) for step in route]
-
-
 def _step_table(step: Step) -> Table:
+    kind, field = next((kind, field) for kind, (cls, field) in _STEPS.items() if type(step) is cls)
     table = _differing(step)
-    match step:
-        case Visit():
-            return {"visit": table.pop("station"), **table}
-        case CfRequest():
-            return {"cf": table.pop("station"), **table}
-        case Acquire():
-            return {"acquire": table.pop("resource"), **table}
-        case Release():
-            return {"release": table.pop("resource"), **table}
-        case Go():
-            return {"go": dict(step.to), **{k: v for k, v in table.items() if k != "to"}}
-        case Fork():
-            return {"fork": [_steps(b) for b in step.branches], **{k: v for k, v in table.items() if k != "branches"}}
-        case Switch():
-            return {"switch": table.pop("to"), **table}
-        case Call():
-            return {"call": table.pop("procedure"), **table}
+    first = table.pop(field)
+    return {kind: dict(first) if kind == "go" else first, **table}
 
 
 def _distribution_table(d: Distribution) -> Table:
-    first = d.values[0]
-    many = list(d.values)
-    tables: dict[str, Table] = {
-        "exponential": {"mean_s": first},
-        "deterministic": {"value_s": first},
-        "erlang": {"mean_s": first, "phases": int(d.shape)},
-        "lognormal": {"mean_s": first, "scv": d.shape},
-        "hyperexponential": {"means_s": many, "probabilities": list(d.weights)},
-        "empirical": {"values_s": many, "weights": list(d.weights)},
-        "quantiles": {"values_s": many},
-    }
-    return tables[d.kind] | {"kind": d.kind} | ({"plus_s": d.offset} if d.offset else {})
+    _, stem, others = _DISTRIBUTIONS[d.kind]
+    known = {"phases": int(d.shape), "scv": d.shape, "probabilities": d.weights, "weights": d.weights}
+    times = {f"{stem}_s": d.values if stem.endswith("s") else d.values[0]}
+    return times | {key: known[key] for key in others} | {"kind": d.kind} | ({"plus_s": d.offset} if d.offset else {})
 
 
 def toml_key(name: str) -> str:
@@ -415,6 +329,8 @@ def _value(value: Any) -> str:
         return repr(float(value)) if isinstance(value, float) else repr(value)
     if isinstance(value, Distribution):
         return _value(_distribution_table(value))
+    if isinstance(value, Step):
+        return _value(_step_table(value))
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(v) for v in value) + "]"
     if isinstance(value, dict):
