@@ -1,9 +1,24 @@
 """What reading any input yields: rows, and an account of every byte."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 
+import numpy as np
 import pyarrow as pa
+
+from ingest.arrays import of_numbers, of_rows
+
+_QUARANTINE = pa.schema(
+    [
+        ("record_seq", pa.uint32()),
+        ("byte_offset", pa.uint64()),
+        ("length", pa.uint64()),
+        ("reason", pa.string()),
+        ("detail", pa.string()),
+        ("raw", pa.binary()),
+    ]
+)
 
 
 class Unreadable(ValueError):
@@ -51,7 +66,9 @@ class Batch:
     type without a layout → (records, bytes); framing_bytes: bytes between records; notes: by reason code, how often
     something was found that is worth knowing and lost nothing, such as sections longer than known; incomplete:
     `record_seq` of records of this or an earlier batch that are pieces of a split record → number of pieces missing;
-    messages_only: how many of the decoded hold a message in place of data; message: the first such message.
+    messages_only: how many of the decoded hold a message in place of data; message: the first such message;
+    identities: `record_seq`, `written_raw` and `digest` of the records that have rows (see `ingest.identity`), where
+    they were asked for.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
@@ -64,6 +81,7 @@ class Batch:
     incomplete: dict[int, int] = field(default_factory=dict)
     messages_only: int = 0
     message: str | None = None
+    identities: pa.Table | None = None
 
     @property
     def records(self) -> int:
@@ -81,3 +99,13 @@ class Batch:
         """Count records without a layout, and their bytes, in."""
         before = self.skipped.get(name, (0, 0))
         self.skipped[name] = before[0] + records, before[1] + size
+
+
+def of_file(file_id: int, rows: pa.Table) -> pa.Table:
+    """Rows with the `file_id` of the file that they are of."""
+    return rows.add_column(0, "file_id", of_numbers(np.full(len(rows), file_id, np.uint64)))
+
+
+def quarantine_rows(pieces: Sequence[Quarantined]) -> pa.Table:
+    """Pieces that could not be decoded, as rows of the quarantine without `file_id`."""
+    return of_rows([asdict(piece) | {"byte_offset": piece.offset} for piece in pieces], _QUARANTINE)

@@ -16,7 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ingest.batch import Quarantined
-from ingest.kernels.descriptors import CHAIN_BYTES, find_records, join_segments, scan_segments, write_pieces
+from ingest.kernels.descriptors import (
+    CHAIN_BYTES,
+    LONGEST_RECORD,
+    find_records,
+    join_segments,
+    scan_segments,
+    write_pieces,
+)
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -66,6 +73,22 @@ SMF_DATE = Dating(10, 0x09)
 IMS_CLOCK = Dating(-16, 0xFF)
 """The suffix of log records."""
 
+
+class Place(NamedTuple):
+    """Between two records of a dump: bytes before it, the framing from there on, and what is left there of a block.
+
+    left: 0 before the descriptor of a block, and without blocks.
+    """
+
+    offset: int
+    framing: str
+    left: int
+
+
+BEYOND_BYTES = 2 * (LONGEST_RECORD + 8)
+"""Bytes to read behind the end of a stretch, so that the segment there is among them whole, whatever stands before."""
+
+_DESCRIPTOR = 4
 _FIRST_FEW = 8
 _ENDED = 0
 _LAST_CODE = 3
@@ -75,6 +98,13 @@ _NONE = np.empty(0, np.int64)
 
 class FramingError(ValueError):
     """Input in which no records can be told apart. The message names the file, the offset and what to do."""
+
+
+class ChainBroken(FramingError):
+    """The descriptors of a stretch of a dump do not lead to where it is said to end."""
+
+    def __init__(self) -> None:
+        super().__init__("descriptors do not lead to where the stretch ends; the file changed while it was read")
 
 
 @dataclass(slots=True)
@@ -130,9 +160,30 @@ class _Scan:
             stop=_ENDED,
         )
 
+    def until(self, place: int) -> "_Scan | None":
+        """The same up to where a segment, or the block that it opens, starts; None where the scan ends before.
+
+        Raises ChainBroken where none starts there, or one that continues a record.
+        """
+        segment = int(np.searchsorted(self.starts, place))
+        if segment == len(self.starts):
+            return None
+        start = int(self.starts[segment])
+        before = int(self.starts[segment - 1] + self.lengths[segment - 1]) if segment else 0
+        opens = start == place + _DESCRIPTOR and before == place
+        if (start != place and not opens) or self.codes[segment] > 1:
+            raise ChainBroken
+        return replace(self.before(segment), consumed=place, left=0 if opens else int(self.block_left[segment]))
+
 
 def read_frames(
-    stream: ByteStream, name: str, *, batch_bytes: int = 16 << 20, dating: Dating = SMF_DATE
+    stream: ByteStream,
+    name: str,
+    *,
+    batch_bytes: int = 16 << 20,
+    dating: Dating = SMF_DATE,
+    begin: Place | None = None,
+    end: Place | None = None,
 ) -> Iterator[Frames]:
     """Logical records of a dump, stretch by stretch of about `batch_bytes`.
 
@@ -141,16 +192,27 @@ def read_frames(
     from where a few records, or all of the block or input that are left, follow one another again, with block
     descriptors or without. Which records there are does not depend on `batch_bytes`. Raises FramingError when no record
     is found at the beginning or within `SEARCHED_BYTES` of it.
+
+    begin, end: where the records to read begin and end, if not with the input, whose position is then at `begin`: they
+    are those that reading all of it gives there. Raises ChainBroken where no chain of descriptors leads from one to the
+    other, or damage or a record spanned over segments reaches across the end.
     """
     step = max(batch_bytes, 1 << 16)
     room = max(step, SEARCHED_BYTES) + max(MAX_LOGICAL_RECORD, 2 * CHAIN_BYTES)
     buffer = np.empty(2 * room + BLANK_BYTES, np.uint8)
     buffer[-BLANK_BYTES:] = 0
-    filled, base, left, resumed, framing = 0, 0, 0, 0, ""
+    filled, resumed = 0, 0
+    base, framing, left = begin or Place(0, "", 0)
     lost: _Lost | None = None
     refused: FramingError | None = None
     while True:
+        if end and not lost and base >= end.offset:
+            if end == (base, framing, left):
+                return
+            raise ChainBroken
         wanted = room if lost else filled + step if framing else max(step, HEAD_BYTES)
+        if end and framing and not lost:
+            wanted = min(wanted, end.offset + BEYOND_BYTES - base)
         filled, final = _fill(stream, buffer, filled, min(room, wanted))
         if not framing:
             try:
@@ -169,6 +231,8 @@ def read_frames(
             if lost.length and (found or final):
                 yield Frames(buffer, _NONE, _NONE, _NONE, 0, [lost.piece(found)])
             if final and not found:
+                if end:
+                    raise ChainBroken
                 return
             if found:
                 framing, left = ("rdw", 0) if lost.left < 0 else (framing, lost.left)
@@ -178,15 +242,21 @@ def read_frames(
             block = _first_block(buffer, scan, dating) if framing == "rdw" else -1
             if block >= 0:
                 scan = scan.before(block)
-            frames, used, left = _logical(buffer, filled, room, base, scan, final)
+            last = scan.until(end.offset - base) if end else None
+            scan = last or scan
+            frames, used, left = _logical(buffer, room, base, scan)
+            if last and used != last.consumed:
+                raise ChainBroken
             if block >= 0:
                 framing = "bdw"
-            elif scan.stop != _ENDED or (final and used < filled):
+            elif not last and (scan.stop != _ENDED or (final and used < filled)):
                 here = scan.stop != _ENDED and used == scan.consumed and framing == "bdw"
                 lost = _Lost(base + used, cut=scan.stop == _ENDED, first=0 if here else 1)
             if used:
                 yield frames
-            if final and not lost and block < 0:
+            if final and not lost and not last and block < 0:
+                if end:
+                    raise ChainBroken
                 return
         buffer[: filled - used] = buffer[used:filled].copy()
         base, filled = base + used, filled - used
@@ -418,7 +488,7 @@ def _first_block(data: Bytes, scan: _Scan, dating: Dating) -> int:
     return -1
 
 
-def _logical(buffer: Bytes, filled: int, spill: int, base: int, scan: _Scan, final: bool) -> tuple[Frames, int, int]:
+def _logical(buffer: Bytes, spill: int, base: int, scan: _Scan) -> tuple[Frames, int, int]:
     """The scanned segments as records, how many bytes of the buffer are done with, and what is left of the block."""
     descriptors = scan.consumed - int(scan.lengths.sum())
     if not scan.codes.any():

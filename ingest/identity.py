@@ -7,13 +7,15 @@ records of one hundredth of a second the same.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from ingest.arrays import numbers_of, of_columns
 from ingest.framing import SMF_DATE, Dating, Frames, read_frames
 from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import load_4, load_8, unsigned_load
@@ -49,6 +51,21 @@ def read_identities(
         for frames in read_frames(stream, name, batch_bytes=batch_bytes, dating=dating):
             yield identities(frames, first, dating)
             first += len(frames.starts)
+
+
+def of_rows(frames: Frames, first: int, tables: Iterable[pa.Table], dating: Dating = SMF_DATE) -> pa.Table | None:
+    """Columns `record_seq`, `written_raw` and `digest` of the records of a stretch that have rows in tables.
+
+    tables: with a row for each record that has any; first: the ordinal of the first record of the stretch.
+    """
+    columns = [numbers_of(table["record_seq"]) for table in tables]
+    if not columns:
+        return None
+    sequence = np.sort(np.concatenate(columns))
+    places = sequence.astype(np.int64) - first
+    chosen = Frames(frames.buffer, frames.starts[places], frames.lengths[places], frames.offsets[places], 0)
+    found = identities(chosen, first, dating)
+    return of_columns({"record_seq": sequence, "written_raw": found.written, "digest": found.digest})
 
 
 def identities(frames: Frames, first: int = 0, dating: Dating = SMF_DATE) -> Identities:

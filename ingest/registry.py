@@ -22,6 +22,10 @@ class LayoutFile:
     subtypes: tuple[int, ...]
     read: Callable[[], Layout]
 
+    def __getstate__(self) -> dict[str, object]:
+        """What is pickled: a layout that was read is read again."""
+        return {name: value for name, value in vars(self).items() if name != "layout"}
+
     @cached_property
     def layout(self) -> Layout:
         """The layout. Raises RegistryError for a file that cannot be used."""
@@ -33,6 +37,10 @@ class Registry:
     """Every known layout. files: by role, as `identification` or `ims:name`, or by the name of an SMF record."""
 
     files: Mapping[str, LayoutFile]
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is pickled: the files, not what was made of them."""
+        return {"files": self.files}
 
     @cached_property
     def record_files(self) -> tuple[LayoutFile, ...]:
@@ -137,7 +145,11 @@ def _own(path: Path) -> LayoutFile:
 def _further(path: Path) -> LayoutFile:
     """A file of an installation's own, checked at once."""
     role, layout = read_layout(path)
-    return LayoutFile(path, role, layout.name, layout.type, layout.subtypes, lambda: layout)
+    return LayoutFile(path, role, layout.name, layout.type, layout.subtypes, partial(_given, layout))
+
+
+def _given(layout: Layout) -> Layout:
+    return layout
 
 
 def refuse_overlaps(layouts: Sequence[Layout]) -> None:

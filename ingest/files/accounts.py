@@ -61,6 +61,15 @@ class Accounts:
         for name, table in batch.tables.items():
             self.rows[name] += table.num_rows
 
+    def join(self, other: "Accounts") -> None:
+        """Count in what became of the bytes behind these."""
+        for name in ("decoded", "decoded_bytes", "quarantined", "quarantined_bytes", "framing_bytes", "messages_only"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("skipped", "skipped_bytes", "reason_codes", "rows"):
+            getattr(self, name).update(getattr(other, name))
+        self.message = self.message or other.message
+        self.quarantined_to = max(self.quarantined_to, other.quarantined_to)
+
     def prove(self, size: int) -> None:
         """Raise AccountsDoNotBalance unless every byte of a file of `size` bytes is accounted for once."""
         found = self.decoded_bytes + self.skipped_bytes.total() + self.quarantined_bytes + self.framing_bytes

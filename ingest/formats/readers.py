@@ -15,6 +15,8 @@ from ingest.registry import Registry
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ingest.formats.smf.decode import Stretch
+
 Reader = Callable[[BinaryIO], Iterable[Batch]]
 """Reads a stream from its start, in batches. Raises Unreadable, after the batches before it, where it cannot go on."""
 
@@ -35,12 +37,17 @@ def read(
     registry: Registry,
     handlers: Mapping[str, Handler] | None = None,
     threads: int = 1,
+    *,
+    stretch: "Stretch | None" = None,
+    identify: bool = False,
 ) -> Iterator[Batch]:
     """Batches of a file of the given kind; `handlers` know what earlier files have said, such as dictionaries.
 
-    threads: how many may make the tables of SMF records at once. What cannot be read is quarantined with its bytes.
+    threads: how many may make the tables of SMF records at once; stretch: what to read of an SMF dump, all of it unless
+    given; identify: whether batches of dumps and of logs of IMS have the identities of records. What cannot be read is
+    quarantined with its bytes.
     """
-    reader, records = _reader(identity, registry, handlers, path, threads), 0
+    reader, records = _reader(identity, registry, handlers, path, threads, stretch, identify), 0
     with path.open("rb") as stream:
         try:
             for batch in reader(stream):
@@ -55,14 +62,20 @@ def read(
 
 
 def _reader(
-    identity: Identity, registry: Registry, handlers: Mapping[str, Handler] | None, path: Path, threads: int
+    identity: Identity,
+    registry: Registry,
+    handlers: Mapping[str, Handler] | None,
+    path: Path,
+    threads: int,
+    stretch: "Stretch | None",
+    identify: bool,
 ) -> Reader:
     readers: dict[Kind, Reader] = {
-        Kind.SMF: lambda _: _smf(path, registry, handlers, threads),
+        Kind.SMF: lambda _: _smf(path, registry, handlers, threads, stretch, identify),
         Kind.RMF_XML: _named("rmf.reader", "read_reports"),
         Kind.RMF_JSON: _named("rmf.json_form", "read_json_reports"),
         Kind.RMF_TEXT: _named("rmf.printed", "read_text_reports"),
-        Kind.IMS_LOG: lambda _: _ims_log(path, registry),
+        Kind.IMS_LOG: lambda _: _ims_log(path, registry, identify),
         Kind.DCOLLECT: lambda _: _dcollect(path, registry),
         Kind.CICS_STATISTICS: _named("cics.listing", "read_statistics"),
         Kind.TABLE: _table,
@@ -122,16 +135,26 @@ def _unrecognised(identity: Identity) -> Iterator[Batch]:
     raise Unreadable(identity.reason, f"{identity.detail}; {EXPECTED}")
 
 
-def _smf(path: Path, registry: Registry, handlers: Mapping[str, Handler] | None, threads: int) -> Iterator[Batch]:
+def _smf(
+    path: Path,
+    registry: Registry,
+    handlers: Mapping[str, Handler] | None,
+    threads: int,
+    stretch: "Stretch | None",
+    identify: bool,
+) -> Iterator[Batch]:
     from ingest.formats.smf.decode import decode_batches
 
-    return _records(path, decode_batches(path, registry, name=str(path), handlers=handlers, threads=threads))
+    found = decode_batches(
+        path, registry, name=str(path), handlers=handlers, threads=threads, stretch=stretch, identify=identify
+    )
+    return _records(path, found)
 
 
-def _ims_log(path: Path, registry: Registry) -> Iterator[Batch]:
+def _ims_log(path: Path, registry: Registry, identify: bool) -> Iterator[Batch]:
     from ingest.formats.ims.decode import decode_log
 
-    return _records(path, decode_log(path, registry, name=str(path)))
+    return _records(path, decode_log(path, registry, name=str(path), identify=identify))
 
 
 def _dcollect(path: Path, registry: Registry) -> Iterator[Batch]:
@@ -142,7 +165,7 @@ def _dcollect(path: Path, registry: Registry) -> Iterator[Batch]:
 
 def _records(path: Path, batches: Iterator[Batch]) -> Iterator[Batch]:
     """Batches of a file of records; one in which none is found is unreadable."""
-    from ingest.framing import FramingError
+    from ingest.framing import ChainBroken, FramingError
 
     started = False
     try:
@@ -150,7 +173,7 @@ def _records(path: Path, batches: Iterator[Batch]) -> Iterator[Batch]:
             started = True
             yield batch
     except FramingError as error:
-        if started:
+        if started or isinstance(error, ChainBroken):
             raise
         packed = path.suffix.lower() in PACKED_ENDINGS
         detail = _HEADER_DAMAGED if packed else str(error).removeprefix(f"{path}: ")

@@ -10,6 +10,7 @@ import duckdb
 import numpy as np
 
 from ingest.arrays import numbers_of, of_columns, of_numbers
+from ingest.batch import of_file
 from ingest.codec.handlers import Handler
 from ingest.formats.cics import catalogue
 from ingest.formats.cics.dictionary import DictionaryMemory, Entry, Key, start_digits
@@ -19,7 +20,7 @@ from ingest.identity import read_identities
 from ingest.registry import Registry
 from ingest.warehouse import overlaps
 from ingest.warehouse.ledger import WAITING
-from ingest.warehouse.tables import Tables, of_file
+from ingest.warehouse.tables import Tables
 from ingest.warehouse.writer import transaction
 
 HANDLER = "cics_monitoring"

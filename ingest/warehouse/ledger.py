@@ -1,15 +1,14 @@
 """`meta.ledger`: one row per input file, with what its bytes became. `meta.quarantine`: what could not be decoded."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from ingest.arrays import of_rows
-from ingest.batch import Quarantined
+from ingest.batch import Quarantined, of_file, quarantine_rows
 from ingest.files.outcome import ExitCode, FileReport
 from ingest.warehouse import holding, overlaps, systems, version
 from ingest.warehouse.writer import transaction
@@ -42,18 +41,6 @@ _CREATE = (
     )""",
     "ALTER TABLE meta.ledger ADD COLUMN IF NOT EXISTS overlap UBIGINT DEFAULT 0",
 )
-_QUARANTINE = pa.schema(
-    [
-        ("record_seq", pa.uint32()),
-        ("byte_offset", pa.uint64()),
-        ("length", pa.uint64()),
-        ("reason", pa.string()),
-        ("detail", pa.string()),
-        ("raw", pa.binary()),
-    ]
-)
-
-
 @dataclass(frozen=True)
 class Entry:
     """A row of the ledger, as far as deciding what to do with a file needs it."""
@@ -222,12 +209,12 @@ def write(con: duckdb.DuckDBPyConnection, report: FileReport, file_id: int, path
 def quarantine(con: duckdb.DuckDBPyConnection, file_id: int, pieces: Sequence[Quarantined]) -> None:
     """Keep pieces of a file that could not be decoded."""
     if pieces:
-        listed = [asdict(piece) | {"byte_offset": piece.offset} for piece in pieces]
-        _keep(con, file_id, of_rows(listed, _QUARANTINE))
+        keep(con, of_file(file_id, quarantine_rows(pieces)))
 
 
-def _keep(con: duckdb.DuckDBPyConnection, file_id: int, rows: pa.Table) -> None:
-    con.execute(f"INSERT INTO meta.quarantine BY NAME SELECT {file_id}::UBIGINT AS file_id, * FROM rows")
+def keep(con: duckdb.DuckDBPyConnection, rows: pa.Table) -> None:
+    """Put rows into the quarantine."""
+    con.execute("INSERT INTO meta.quarantine BY NAME FROM rows")
 
 
 @cache

@@ -16,6 +16,7 @@ from typing import Literal
 import duckdb
 import pyarrow as pa
 
+from ingest.batch import of_file
 from ingest.codec.handlers import Handler
 from ingest.containers.limits import Limits
 from ingest.containers.opening import STANDARD_INPUT, Member, form_of, inner_name, standard_input, unpack
@@ -36,7 +37,7 @@ from ingest.registry import Registry
 from ingest.warehouse import ledger, overlaps
 from ingest.warehouse.errors import is_damage
 from ingest.warehouse.removal import take_out
-from ingest.warehouse.tables import Tables, layouts_version, of_file
+from ingest.warehouse.tables import Tables, layouts_version
 from ingest.warehouse.writer import open_writer
 
 #: When to load content again that the ledger already has: never, when layouts have changed since, or always.

@@ -7,10 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
-from ingest.arrays import of_numbers
 from ingest.files.held import Held
 from ingest.formats.schemas import DATA_FILES
 from ingest.formats.schemas import schemas as report_schemas
@@ -165,11 +163,6 @@ class Tables:
         ).fetchall():
             found.setdefault(table, {})[column] = kind
         self._columns = found
-
-
-def of_file(file_id: int, rows: pa.Table) -> pa.Table:
-    """Rows with the `file_id` of the file that they are of."""
-    return rows.add_column(0, "file_id", of_numbers(np.full(len(rows), file_id, np.uint64)))
 
 
 def _quoted(name: str) -> str:

@@ -7,7 +7,7 @@ import csv
 import datetime as dt
 import io
 import struct
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -130,6 +130,13 @@ class DictionaryMemory:
     def is_guess(self, key: Key, start: str) -> bool:
         """True where `find` has no dictionary of this very start, though the start is known."""
         return bool(start) and (key, start) not in self._started
+
+    def of_regions(self, regions: Collection[Key]) -> "DictionaryMemory":
+        """What is known of these regions, and of all regions of a release, as a memory of its own."""
+        part = DictionaryMemory()
+        part._met = {key: known for key, known in self._met.items() if key in regions or key.applid == "*"}
+        part._started = {(key, start): known for (key, start), known in self._started.items() if key in regions}
+        return part
 
     def items(self) -> list[tuple[Key, Dictionary]]:
         """All dictionaries, for keeping them between runs."""

@@ -21,7 +21,10 @@ from ingest.framing import BLANK_BYTES
 _RECORDS_AT_ONCE = 2048
 _EXPANDED_AT_ONCE = 32 << 20
 """Bytes of compressed data sections, expanded, that are held at once; one record may have a few millions."""
-_DICTIONARY, _PERFORMANCE, _EXCEPTION, _RESOURCE = _CLASSES = 1, 3, 4, 5
+DICTIONARY = 1
+"""Class of the records that hold dictionaries."""
+_PERFORMANCE, _EXCEPTION, _RESOURCE = 3, 4, 5
+_CLASSES = DICTIONARY, _PERFORMANCE, _EXCEPTION, _RESOURCE
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ class MonitoringDecoder:
             _decode_fixed(records, source, members)
         usable = usable[heads[usable, kernels.CLASS] <= _PERFORMANCE]
         classes = heads[usable, kernels.CLASS]
-        boundaries = np.flatnonzero(classes == _DICTIONARY)
+        boundaries = np.flatnonzero(classes == DICTIONARY)
         start = 0
         for boundary in [*boundaries.tolist(), usable.size]:
             stretch = usable[start:boundary]

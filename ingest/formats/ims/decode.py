@@ -20,6 +20,7 @@ from ingest.formats.ims.codes import log_code
 from ingest.formats.ims.identify import EARLIEST, LATEST, SHORTEST, SUFFIX_BYTES
 from ingest.formats.ims.tables import EVENT_SCHEMA, FROM_LAYOUT, RECORD_SCHEMA
 from ingest.framing import IMS_CLOCK, ByteStream, Frames, read_frames
+from ingest.identity import of_rows
 from ingest.layout import Layout
 from ingest.registry import Registry
 
@@ -34,27 +35,33 @@ def decode_log(
     registry: Registry,
     *,
     name: str | None = None,
+    identify: bool = False,
 ) -> Iterator[Batch]:
     """Decode an IMS log, batch by batch; `skipped` maps `ims.<code>` to records and bytes without layout or event.
 
-    Tables are `ims_log_record`, `ims_log_event` and those of the registry's layouts of log records. Raises FramingError
-    when no record can be told apart, RegistryError when layouts contradict each other.
+    identify: whether batches have the identities of records. Tables are `ims_log_record`, `ims_log_event` and those of
+    the registry's layouts of log records. Raises FramingError when no record can be told apart, RegistryError when
+    layouts contradict each other.
     """
     layouts = registry.logged("ims")
     if isinstance(source, (str, Path)):
         with Path(source).open("rb", buffering=0) as file:
-            yield from _decode(file, layouts, name or str(source))
+            yield from _decode(file, layouts, name or str(source), identify)
     else:
         stream = io.BytesIO(source) if isinstance(source, bytes) else source
-        yield from _decode(stream, layouts, name or "input")
+        yield from _decode(stream, layouts, name or "input", identify)
 
 
-def _decode(stream: ByteStream, layouts: dict[tuple[int, int | None], Layout], name: str) -> Iterator[Batch]:
+def _decode(
+    stream: ByteStream, layouts: dict[tuple[int, int | None], Layout], name: str, identify: bool
+) -> Iterator[Batch]:
     first, last_seq = 0, -1
     for frames in read_frames(stream, name, dating=IMS_CLOCK):
         sequence = np.arange(first, first + len(frames.starts))
-        first += len(frames.starts)
         batch, last_seq = _stretch(frames, sequence, layouts, last_seq)
+        if identify:
+            batch.identities = of_rows(frames, first, [batch.tables["ims_log_record"]], IMS_CLOCK)
+        first += len(frames.starts)
         yield batch
 
 

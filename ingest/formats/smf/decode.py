@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,9 @@ from ingest.formats.smf.handlers import make as make_handler
 from ingest.formats.smf.measuring import measure
 from ingest.formats.smf.placing import Maker, tables_of
 from ingest.formats.smf.plan import Found, Plan
-from ingest.formats.smf.split import SplitRecords
-from ingest.framing import ByteStream, Frames, read_frames
+from ingest.formats.smf.split import Piece, PieceReader, Placing, SplitRecords
+from ingest.framing import ByteStream, Frames, Place, read_frames
+from ingest.identity import of_rows
 from ingest.layout import Layout
 from ingest.registry import Registry
 
@@ -45,6 +46,20 @@ _BYTES_PER_COLUMN = 48 << 10
 dump of many record types is decoded in long stretches, others in stretches that stay in the cache."""
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """A part of a dump that is decoded on its own, as it would be with the rest.
+
+    begin, end: where it begins and ends, if not with the dump; first_seq: the `record_seq` of its first record;
+    placing: where the sections of split records go, once all of the dump was scanned for their pieces.
+    """
+
+    begin: Place | None = None
+    end: Place | None = None
+    first_seq: int = 0
+    placing: Placing | None = None
+
+
 def decode_batches(
     source: Path | str | bytes | ByteStream,
     registry: Registry,
@@ -53,12 +68,15 @@ def decode_batches(
     name: str | None = None,
     handlers: Mapping[str, Handler] | None = None,
     threads: int = 1,
+    stretch: Stretch | None = None,
+    identify: bool = False,
 ) -> Iterator[Batch]:
     """Decode a dump, batch by batch.
 
     source: a path, the bytes of a dump, or an open binary stream; name: what errors call the latter two; handlers:
     those to use by name, for instance one that knows the dictionaries of earlier dumps; threads: how many make tables
-    at once. Tables have the columns of `Section.arrow_schema()`; a record's rows share one `record_seq`, counted
+    at once; stretch: what to decode of the dump, all of it unless given; identify: whether batches have the identities
+    of records. Tables have the columns of `Section.arrow_schema()`; a record's rows share one `record_seq`, counted
     through the whole dump. Memory is bounded by `batch_bytes`, whatever the size of the input. Raises FramingError when
     no record can be told apart.
     """
@@ -69,16 +87,20 @@ def decode_batches(
         else:
             stream, name = io.BytesIO(source) if isinstance(source, bytes) else source, name or "input"
         pool = stack.enter_context(ThreadPoolExecutor(threads, "decode")) if threads > 1 else None
-        decoder = _Decoder(registry, handlers or {}, pool.map if pool else map)
-        yield from _decode_stream(stream, decoder, batch_bytes, name)
+        stretch = stretch or Stretch()
+        if stretch.begin:
+            stream.seek(stretch.begin.offset)
+        decoder = _Decoder(registry, handlers or {}, pool.map if pool else map, stretch, identify)
+        found = read_frames(stream, name, batch_bytes=batch_bytes, begin=stretch.begin, end=stretch.end)
+        yield from _decode_frames(found, decoder)
 
 
-def _decode_stream(stream: ByteStream, decoder: "_Decoder", batch_bytes: int, name: str) -> Iterator[Batch]:
-    for frames in read_frames(stream, name, batch_bytes=batch_bytes):
+def _decode_frames(found: Iterator[Frames], decoder: "_Decoder") -> Iterator[Batch]:
+    for frames in found:
         others: Frames | None = frames
         while others is not None:
-            stretch, others = others.split(decoder.stretch)
-            yield from decoder.decode(stretch)
+            some, others = others.split(decoder.stretch)
+            yield from decoder.decode(some)
     decoder.splits.close()
     last = Batch()
     decoder.note_incomplete(last)
@@ -93,15 +115,23 @@ class _Decoder:
     after another.
     """
 
-    def __init__(self, registry: Registry, handlers: Mapping[str, Handler], run: Callable[..., Iterator[Any]]) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        handlers: Mapping[str, Handler],
+        run: Callable[..., Iterator[Any]],
+        stretch: Stretch,
+        identify: bool,
+    ) -> None:
         self._run = run
+        self._headers = {f"{file.name}_header" for file in registry.record_files} if identify else set()
         self._assignment = Assignment(registry)
         self._plans: dict[str, Plan] = {}
         self._handlers = dict(handlers)
-        self._next = 0
+        self._next = stretch.first_seq
         self.stretch = _SHORTEST_STRETCH
-        reassembly = registry.files["reassembly"].layout
-        self.splits = SplitRecords(reassembly.sections[0], reassembly.sections[1])
+        self._pieces = piece_reader(registry)
+        self.splits = stretch.placing or SplitRecords()
 
     def decode(self, frames: Frames) -> Iterator[Batch]:
         """One batch, or several where the tables would be too large for one."""
@@ -149,6 +179,9 @@ class _Decoder:
             for name, table in tables.items():
                 tables[name] = table.filter(pc.invert(pc.is_in(table["record_seq"], value_set=bad)))
         batch.tables = {name: table for name, table in tables.items() if table.num_rows}
+        if self._headers:
+            headers = (batch.tables[name] for name in sorted(self._headers & batch.tables.keys()))
+            batch.identities = of_rows(frames, int(sequence[0]) if len(sequence) else 0, headers)
 
     def note_incomplete(self, batch: Batch) -> None:
         """Put down with a batch the split records whose missing pieces are waited for no longer."""
@@ -164,12 +197,7 @@ class _Decoder:
             self._plans[layout.name] = Plan.of(layout)
         plan = self._plans[layout.name]
         starts, lengths = frames.starts[rows], frames.lengths[rows]
-        found = measure(plan, frames.buffer, starts, lengths)
-        for place in np.flatnonzero(found.faults):
-            reason, text = plan.fault(int(found.faults[place]), frames.buffer, int(starts[place]), int(lengths[place]))
-            batch.quarantined.append(set_aside(frames, int(rows[place]), int(sequence[place]), reason, text))
-        good = found.faults == 0
-        self._set_aside_undated(plan, frames, rows, sequence, found, good, batch)
+        found, good = checked(plan, frames, rows, sequence, batch)
         if layout.handler:
             batch.tables |= self._handle(layout, frames, rows, sequence, good, batch)
         if not good.all():
@@ -190,30 +218,6 @@ class _Decoder:
         for part in _parts(estimate):
             yield tables_of(
                 plan, frames.buffer, starts[part], found.taken(part), sequence[part], owners[part], first[part]
-            )
-
-    def _set_aside_undated(
-        self,
-        plan: Plan,
-        frames: Frames,
-        rows: Ints,
-        sequence: Ints,
-        found: Found,
-        good: npt.NDArray[np.bool_],
-        batch: Batch,
-    ) -> None:
-        """Quarantine records of an interval whose date is none: what time they are about is unknown."""
-        if plan.date_field is None:
-            return
-        column, item = plan.date_field
-        dated = np.flatnonzero(good & (found.counts[:, column] > 0) & (found.sizes[:, column] >= item.end))
-        at = frames.starts[rows[dated]] + found.offsets[dated, column]
-        for place, start in zip(*(each[~are_dates(item, frames.buffer, at)] for each in (dated, at)), strict=True):
-            good[place] = False
-            held = frames.buffer[start + item.offset : start + item.end].tobytes().hex().upper()
-            text = f"{plan.layout.name}, {item.ibm}: X'{held}' is not a packed date, so the interval is not known"
-            batch.quarantined.append(
-                set_aside(frames, int(rows[place]), int(sequence[place]), "interval_date_not_valid", text)
             )
 
     def _handle(
@@ -254,20 +258,10 @@ class _Decoder:
         first = np.zeros_like(owners)
         if plan.split_field is None:
             return owners, first, np.empty(0, np.int64)
-        column, item = plan.split_field
-        known = (found.counts[:, column] > 0) & (found.sizes[:, column] >= item.end)
-        place = np.where(known, starts + found.offsets[:, column] + item.offset, 0)
-        pieces = np.flatnonzero(known & (data[place] | data[place + 1] != 0))
+        pieces = split_pieces(plan, data, starts, found)
         for piece in pieces.tolist():
-            placement = self.splits.place(
-                plan.layout,
-                data,
-                int(starts[piece]),
-                int(lengths[piece]),
-                int(found.offsets[piece, column]),
-                plan.in_layout_order(found.counts[piece]),
-                int(sequence[piece]),
-            )
+            read = read_piece(self._pieces, plan, data, starts, lengths, found, sequence, piece)
+            placement = self.splits.place(read)
             for index, base in placement.first.items():
                 at = plan.column_of[index]
                 owners[piece, at] = placement.record_seq
@@ -277,6 +271,79 @@ class _Decoder:
         for at, nest in enumerate(plan.nests, len(plan.sections) - len(plan.nests)):
             found.counts[found.counts[:, nest.parent] == 0, at] = 0
         return owners, first, pieces
+
+
+def piece_reader(registry: Registry) -> PieceReader:
+    """What reads the reassembly areas of split records."""
+    reassembly = registry.files["reassembly"].layout
+    return PieceReader(reassembly.sections[0], reassembly.sections[1])
+
+
+def checked(
+    plan: Plan, frames: Frames, rows: Ints, sequence: Ints, batch: Batch
+) -> tuple[Found, npt.NDArray[np.bool_]]:
+    """The sections of records of one layout, and which records are sound; the others are put down as quarantined."""
+    starts, lengths = frames.starts[rows], frames.lengths[rows]
+    found = measure(plan, frames.buffer, starts, lengths)
+    for place in np.flatnonzero(found.faults):
+        reason, text = plan.fault(int(found.faults[place]), frames.buffer, int(starts[place]), int(lengths[place]))
+        batch.quarantined.append(set_aside(frames, int(rows[place]), int(sequence[place]), reason, text))
+    good = found.faults == 0
+    _set_aside_undated(plan, frames, rows, sequence, found, good, batch)
+    return found, good
+
+
+def _set_aside_undated(
+    plan: Plan,
+    frames: Frames,
+    rows: Ints,
+    sequence: Ints,
+    found: Found,
+    good: npt.NDArray[np.bool_],
+    batch: Batch,
+) -> None:
+    """Quarantine records of an interval whose date is none: what time they are about is unknown."""
+    if plan.date_field is None:
+        return
+    column, item = plan.date_field
+    dated = np.flatnonzero(good & (found.counts[:, column] > 0) & (found.sizes[:, column] >= item.end))
+    at = frames.starts[rows[dated]] + found.offsets[dated, column]
+    for place, start in zip(*(each[~are_dates(item, frames.buffer, at)] for each in (dated, at)), strict=True):
+        good[place] = False
+        held = frames.buffer[start + item.offset : start + item.end].tobytes().hex().upper()
+        text = f"{plan.layout.name}, {item.ibm}: X'{held}' is not a packed date, so the interval is not known"
+        batch.quarantined.append(
+            set_aside(frames, int(rows[place]), int(sequence[place]), "interval_date_not_valid", text)
+        )
+
+
+def split_pieces(plan: Plan, data: npt.NDArray[np.uint8], starts: Ints, found: Found) -> Ints:
+    """Which of the sound records of a layout are pieces of split ones."""
+    if plan.split_field is None:
+        return np.empty(0, np.int64)
+    column, item = plan.split_field
+    known = (found.counts[:, column] > 0) & (found.sizes[:, column] >= item.end)
+    place = np.where(known, starts + found.offsets[:, column] + item.offset, 0)
+    return np.flatnonzero(known & (data[place] | data[place + 1] != 0))
+
+
+def read_piece(
+    reader: PieceReader,
+    plan: Plan,
+    data: npt.NDArray[np.uint8],
+    starts: Ints,
+    lengths: Ints,
+    found: Found,
+    sequence: Ints,
+    piece: int,
+) -> Piece:
+    """What tells where the sections of a piece go; `piece` is its place among the records."""
+    assert plan.split_field is not None
+    product = int(found.offsets[piece, plan.split_field[0]])
+    counts = plan.in_layout_order(found.counts[piece])
+    return reader.read(
+        plan.layout, data, int(starts[piece]), int(lengths[piece]), product, counts, int(sequence[piece])
+    )
 
 
 def _handled(handler: Handler, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints, sequence: Any) -> Handled:

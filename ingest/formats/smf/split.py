@@ -5,7 +5,9 @@ carry the `record_seq` of the first piece met, and `section_seq` counts through 
 """
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +34,22 @@ class _Whole:
     placed: dict[int, int] = field(default_factory=dict)
 
 
+class Piece(NamedTuple):
+    """What tells where the sections of one piece go: which record it is of, and which of how many pieces it is.
+
+    counts: by the ordinal of the section among those that are counted; positions: of the first of each kind, where the
+    reassembly area gives them; single: sections of which a record has one at most.
+    """
+
+    record_seq: int
+    key: bytes
+    total: int
+    number: int
+    counts: Mapping[int, int]
+    positions: Mapping[int, int]
+    single: frozenset[int]
+
+
 @dataclass(slots=True)
 class Placement:
     """Under which `record_seq` a piece's sections go, and the `section_seq` of the first of each kind.
@@ -44,68 +62,35 @@ class Placement:
     first: dict[int, int]
 
 
-class SplitRecords:
-    """Remembers the pieces of split records from one stretch of a dump to the next."""
+class PieceReader:
+    """Reads the reassembly areas of pieces."""
 
     def __init__(self, area: Section, block: Section) -> None:
         self._area = area
         self._block = block
-        self._open: OrderedDict[bytes, _Whole] = OrderedDict()
-        self._given_up: list[_Whole] = []
 
-    def place(
+    def read(
         self, layout: Layout, data: Bytes, start: int, size: int, product: int, counts: list[int], seq: int
-    ) -> Placement:
-        """Where the sections of one piece go.
+    ) -> Piece:
+        """One piece.
 
         data[start:start + size] is the record, `product` the offset of its product section, counts the number of each
         of the layout's counted sections, seq its own `record_seq`.
         """
         record = data[start : start + size]
         area = product + self._value(record, layout.section("product"), product, "reassembly_offset")
-        total = self._value(record, self._area, area, "total_pieces")
-        number = self._value(record, self._area, area, "piece_number")
-        key = record[5:24].tobytes() + bytes([len(layout.name)])
-        whole = self._open.get(key)
-        if whole is None or number in whole.seen:
-            whole = self._begin(key, seq, total)
-        whole.seen.add(number)
-        whole.pieces.append(seq)
-        expected = [index for index, section in enumerate(layout.counted) if section.name != "product"]
-        placed = [index for index in expected if not layout.counted[index].parent]
+        counted = {index: section for index, section in enumerate(layout.counted) if section.name != "product"}
+        placed = [index for index, section in counted.items() if not section.parent]
         positions = self._positions(record, (area, product), area, [counts[index] for index in placed])
-        position_of = dict(zip(placed, positions, strict=False))
-        first = {}
-        for index in expected:
-            earlier = whole.placed.get(index, 0)
-            base = position_of.get(index, earlier)
-            repeated = layout.counted[index].cardinality == "one" and earlier > 0
-            first[index] = -1 if repeated else base
-            whole.placed[index] = max(earlier, base + counts[index])
-        if len(whole.seen) >= whole.total:
-            del self._open[key]
-        return Placement(whole.record_seq, first)
-
-    def close(self) -> None:
-        """Wait for no more pieces: there are none."""
-        self._given_up += self._open.values()
-        self._open.clear()
-
-    def incomplete(self) -> tuple[int, dict[int, int]]:
-        """Split records whose other pieces are waited for no longer, each returned once.
-
-        How many records, and by the `record_seq` of each of their pieces how many pieces are missing.
-        """
-        given_up, self._given_up = self._given_up, []
-        return len(given_up), {seq: whole.total - len(whole.seen) for whole in given_up for seq in whole.pieces}
-
-    def _begin(self, key: bytes, seq: int, total: int) -> _Whole:
-        if key in self._open:
-            self._given_up.append(self._open.pop(key))
-        whole = self._open[key] = _Whole(seq, total)
-        if len(self._open) > REMEMBERED:
-            self._given_up.append(self._open.popitem(last=False)[1])
-        return whole
+        return Piece(
+            record_seq=seq,
+            key=record[5:24].tobytes() + bytes([len(layout.name)]),
+            total=self._value(record, self._area, area, "total_pieces"),
+            number=self._value(record, self._area, area, "piece_number"),
+            counts={index: counts[index] for index in counted},
+            positions=dict(zip(placed, positions, strict=False)),
+            single=frozenset(index for index, section in counted.items() if section.cardinality == "one"),
+        )
 
     def _positions(self, record: Bytes, bases: tuple[int, int], area: int, counts: list[int]) -> list[int]:
         """Positions of the first section of each kind as the reassembly area gives them.
@@ -137,3 +122,90 @@ class SplitRecords:
         item = section.by_name(name)
         raw = record[place + item.offset : place + item.end].tobytes() if place >= 0 else b""
         return int.from_bytes(raw, "big") if len(raw) == item.length else 0
+
+
+class Placing(Protocol):
+    """Says where the sections of pieces go, in the order of the dump."""
+
+    def place(self, piece: Piece) -> Placement:
+        """Where the sections of one piece go."""
+        ...
+
+    def close(self) -> None:
+        """Wait for no more pieces: there are none."""
+        ...
+
+    def incomplete(self) -> tuple[int, dict[int, int]]:
+        """Split records whose other pieces are waited for no longer, each returned once.
+
+        How many records, and by the `record_seq` of each of their pieces how many pieces are missing.
+        """
+        ...
+
+
+class SplitRecords:
+    """Remembers the pieces of split records from one stretch of a dump to the next."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[bytes, _Whole] = OrderedDict()
+        self._given_up: list[_Whole] = []
+
+    def place(self, piece: Piece) -> Placement:
+        """Where the sections of one piece go."""
+        whole = self._open.get(piece.key)
+        if whole is None or piece.number in whole.seen:
+            whole = self._begin(piece)
+        whole.seen.add(piece.number)
+        whole.pieces.append(piece.record_seq)
+        first = {}
+        for index, count in piece.counts.items():
+            earlier = whole.placed.get(index, 0)
+            base = piece.positions.get(index, earlier)
+            first[index] = -1 if index in piece.single and earlier > 0 else base
+            whole.placed[index] = max(earlier, base + count)
+        if len(whole.seen) >= whole.total:
+            del self._open[piece.key]
+        return Placement(whole.record_seq, first)
+
+    def close(self) -> None:
+        """Wait for no more pieces: there are none."""
+        self._given_up += self._open.values()
+        self._open.clear()
+
+    def incomplete(self) -> tuple[int, dict[int, int]]:
+        """Split records whose other pieces are waited for no longer, as `Placing` has it."""
+        given_up, self._given_up = self._given_up, []
+        return len(given_up), {seq: whole.total - len(whole.seen) for whole in given_up for seq in whole.pieces}
+
+    def _begin(self, piece: Piece) -> _Whole:
+        if piece.key in self._open:
+            self._given_up.append(self._open.pop(piece.key))
+        whole = self._open[piece.key] = _Whole(piece.record_seq, piece.total)
+        if len(self._open) > REMEMBERED:
+            self._given_up.append(self._open.popitem(last=False)[1])
+        return whole
+
+
+@dataclass(slots=True)
+class Placed:
+    """Pieces that were placed when the whole dump was scanned, by `record_seq`, with what is incomplete of it."""
+
+    placements: Mapping[int, Placement]
+    records: int = 0
+    missing: Mapping[int, int] = field(default_factory=dict)
+    _closed: bool = False
+
+    def place(self, piece: Piece) -> Placement:
+        """Where the sections of one piece go."""
+        return self.placements[piece.record_seq]
+
+    def close(self) -> None:
+        """From now on, what is incomplete is returned."""
+        self._closed = True
+
+    def incomplete(self) -> tuple[int, dict[int, int]]:
+        """Split records that are incomplete, returned once and when all is read."""
+        if not self._closed:
+            return 0, {}
+        self._closed = False
+        return self.records, dict(self.missing)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ingest.batch import Quarantined
+from ingest.batch import Quarantined, of_file
 from ingest.warehouse import ledger, overlaps
-from ingest.warehouse.tables import Tables, of_file
+from ingest.warehouse.tables import Tables
 from ingest.warehouse.writer import open_writer
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from ingest.batch import of_file
 from ingest.files import held
 from ingest.warehouse import tables
-from ingest.warehouse.tables import Tables, of_file
+from ingest.warehouse.tables import Tables
 from ingest.warehouse.writer import open_writer
 
 
