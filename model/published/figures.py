@@ -7,10 +7,11 @@ from typing import Any
 from model.capacity import answer
 from model.capacity.adjustments import PREFIX, Adjustment, adjusted, asked, factor, quantity_of
 from model.published.model import NEARER_FIGURES, NEARER_LEVELS, predict
+from model.published.prediction import UNPACED_TIMES
 
 PERCENT, FULL_PCT = "pct", 100.0
 TOO_FEW = "the engines may be too few for this rate with what is adjusted"
-OF_METRICS = (TOO_FEW, NEARER_LEVELS, NEARER_FIGURES)
+OF_METRICS = (TOO_FEW, NEARER_LEVELS, NEARER_FIGURES, UNPACED_TIMES)
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ class Published:
         return list(kept.values())
 
     def _output(self, table: Table, cell: Cell, found: Value) -> Output:
-        notes = []
+        notes = [found.note] if found.note else []
         evidence: dict[str, Any] = {"table": table.block[1], "basis": found.basis}
         measured = table.values.get(cell)
         if measured is not None:

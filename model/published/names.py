@@ -13,6 +13,7 @@ TRANSACTION_COUNTS = tuple(_NAMES["transaction_counts"])
 CHANGES = tuple(_NAMES["changes"])
 REQUESTED_RATE: str = _NAMES["requested_rate"]
 UNPACED: str = _NAMES["unpaced"]
+CLASS_LIMIT: str = _NAMES["class_limit"]
 ENGINES = tuple(_NAMES["engines"])
 CUSTOMERS = tuple(_NAMES["customers"])
 SIZES = tuple(_NAMES["sizes"])

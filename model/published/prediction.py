@@ -19,6 +19,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from model.published import class_limits
 from model.published.arithmetic import compute
 from model.published.definitions import following
 from model.published.identities import WHOLE_PCT, Sum, SumElsewhere, repeated, shares, sums, sums_elsewhere
@@ -46,6 +47,10 @@ UNREPRESENTED = 1.78
 distribution whose standard deviation has a log-normal one of 1, as Student's of two degrees of freedom."""
 MOST_SD = 2.5
 """Largest standard deviation of a logarithm: limits are no more than about a factor of 60 away."""
+UNPACED_TIMES = (
+    "times cannot be known: the users send as fast as they are answered, so that the time of a class depends on what "
+    "holds the other classes back"
+)
 COUNT, EVENTS = "count", 2.0
 """Events come as a Poisson process: the variance of a count is the count, here and where it was measured."""
 COUNTED = (COUNT, "buffers")
@@ -114,7 +119,10 @@ class Inference:
 
 @dataclass(frozen=True)
 class Value:
-    """A value with 90 % limits and draws of what it may be; `inference` is None where it follows from other cells."""
+    """A value with 90 % limits and draws of what it may be; `inference` is None where it follows from other cells.
+
+    `note` says what a reader has to know of it.
+    """
 
     value: float
     low: float
@@ -122,6 +130,7 @@ class Value:
     draws: Array
     inference: Inference | None
     basis: str
+    note: str = ""
 
 
 class Predictor:
@@ -249,6 +258,8 @@ class Predictor:
                 known = self._all(entry.operands)
                 if known is not None and (found := _computed(entry.value, known)) is not None:
                     return found
+            if (limited := class_limits.mean_response(self.tables, self.facts, cell)) is not None:
+                return _limited(limited)
         if block not in self._shares:
             self._shares[block] = shares(table)
         for larger, smaller in self._shares[block]:
@@ -289,7 +300,15 @@ class Predictor:
             low, value, high = (float(round(end)) for end in (low, value, high))
         seed = zlib.crc32(repr(replace(cell, x=None)).encode()) ^ self._seed
         draws = np.clip(inference.distribution.draws(seed), least, most)
-        return self._perhaps_full(table, cell, Value(value, low, high, draws, inference, inference.basis))
+        return self._perhaps_full(
+            table, cell, Value(value, low, high, draws, inference, inference.basis, self._unknown(table, cell))
+        )
+
+    def _unknown(self, table: Table, cell: Cell) -> str:
+        """Why a time of users who do not think cannot be known where it was not measured; empty for other figures."""
+        unpaced = class_limits.is_unpaced(self.facts.get(cell.system, {}))
+        of_responses = class_limits.has_mean_responses(table) and table.unit(cell) in TIMES
+        return UNPACED_TIMES if unpaced and of_responses and cell not in table.values else ""
 
     def _perhaps_full(self, table: Table, cell: Cell, found: Value) -> Value:
         """The throughput of far more users than were measured, which may have stopped growing on the way."""
@@ -443,6 +462,13 @@ def _bounds(values: list[float], unit: str) -> tuple[float, float]:
     least = 0.0 if min(values, default=0.0) >= 0 else -np.inf
     most = 100.0 if unit == "pct" and max(values, default=0.0) <= 100 else np.inf
     return least, most
+
+
+def _limited(found: class_limits.Limited) -> Value:
+    """A response that follows from the cycle of users, log-normal so that it is above nothing."""
+    distribution = Predictive.around(found.mean_s, found.sd_s)
+    low, value, high = (float(f"{end:.{PREDICTED_DIGITS}g}") for end in distribution.quantiles(0.05, 0.5, 0.95))
+    return Value(value, low, high, distribution.draws(0), None, FOLLOWS, found.note)
 
 
 def _times(value: Value, factor: float) -> Value:
