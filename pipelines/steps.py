@@ -483,7 +483,7 @@ def _fit(home: Home, say: Progress) -> Fitted:
         tuple(sorted(systems)),
         {**fitted.refused, **version.faults},
         {name: entry["kept"] for name, entry in systems.items() if "kept" in entry},
-        (*drifted(found.scores), *(f"{name}: {why}" for name, why in found.faults.items())),
+        (*drifted(found.scores, validation.drift), *(f"{name}: {why}" for name, why in found.faults.items())),
         faults,
     )
 

@@ -15,6 +15,7 @@ from model.calibration.production import Unusable, entry
 from model.capacity.ensemble import System
 from model.capacity.questions import systems_with_conditions
 from model.isolation import each
+from model.validation.causes import causes
 from model.validation.origin import BUSY_PCT, COLUMNS, RESPONSE_PCT, compared
 
 SCHEME = "champion on new days"
@@ -25,6 +26,11 @@ FEWEST_INTERVALS = 10
 BUSY_DRAW, RESPONSE_DRAW = 0.25, 1.0
 # Fewer than this part of new intervals within their 90 % limits is drift, where errors are not too small to matter.
 COVERAGE, MATTERS = 0.5, 1.0 / 3.0
+BUSY = "cpu_busy_pct"
+UNEXPLAINED = "CPU of a transaction has not changed; look at I/O, locks and limits"
+BAND, BETWEEN = "band", "; "
+"""What an alarm is called where intervals are outside their bands and nothing explains it; what is between causes."""
+ALL_COLUMNS = [*COLUMNS, "first", "last", "alarm", "cause", "model_version"]
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,9 @@ class Challenge:
 
     ``systems`` are the entries of the new bundle; one that was kept from the champion has ``kept`` with its
     ``model_version`` and ``reason``. ``scores`` are the champion's errors on new days: the columns of
-    :data:`model.validation.origin.COLUMNS` with ``model_version``, ``first`` and ``last`` local start. ``faults`` says
-    of which systems the champion could not be scored, and why: their new entries take its place.
+    :data:`model.validation.origin.COLUMNS` with ``model_version``, ``first`` and ``last`` local start, ``alarm`` (what
+    has changed, in a few words, empty for nothing) and ``cause`` (the same with figures). ``faults`` says of which
+    systems the champion could not be scored, and why: their new entries take its place.
     """
 
     systems: Mapping[str, Any]
@@ -109,24 +116,66 @@ def _version(standing: Mapping[str, Any], own: Mapping[str, Any]) -> str:
 
 
 def _scores(found: list[pd.DataFrame]) -> pd.DataFrame:
-    columns = [*COLUMNS, "first", "last", "model_version"]
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=columns)
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=ALL_COLUMNS)
 
 
-def drifted(scores: pd.DataFrame) -> tuple[str, ...]:
-    """What of the champion is no longer right, in words: busy or response off by more than the gate allows, or limits
-    that do not hold."""
+def drifted(scores: pd.DataFrame, record: pd.DataFrame) -> tuple[str, ...]:
+    """What has changed since the champion was fitted, for readers: LPAR, class and cause.
+
+    Parameters
+    ----------
+    scores
+        The champion's errors on new days, as of :class:`Challenge`.
+    record
+        The scores of earlier nights. An alarm that the night before has raised is not repeated.
+
+    Returns
+    -------
+    tuple of str
+        One sentence for each change.
+    """
     warnings = []
     for row in scores.to_dict("records"):
-        limit = BUSY_PCT if row["metric"] == "cpu_busy_pct" else RESPONSE_PCT
-        what = " ".join(filter(None, (row["system"], row["metric"], row["class"])))
-        if row["median_abs_error_pct"] > limit:
-            warnings.append(f"{what}: {row['median_abs_error_pct']:.1f} % off in the median since {row['first']}")
-        elif row["coverage"] < COVERAGE and row["median_abs_error_pct"] > MATTERS * limit:
-            warnings.append(
-                f"{what}: {100 * row['coverage']:.0f} % of intervals within their limits since {row['first']}"
-            )
+        if not row["alarm"] or row["alarm"] == _alarm_before(record, row):
+            continue
+        what = "CPU busy" if row["metric"] == BUSY else f"the response of {row['class']}"
+        inside = f"{100 * row['coverage']:.0f} % of intervals are inside the 90 % band of {what}"
+        if _outside_band(row):
+            said = f"Model drift on {row['system']}: since {row['first']} only {inside}"
+        else:
+            said = f"The work of {row['system']} has changed since {row['first']}; {inside}"
+        warnings.append(f"{said}. Cause: {row['cause']}")
     return tuple(warnings)
+
+
+def _alarm_before(record: pd.DataFrame, row: Mapping[str, Any]) -> str:
+    """The alarm of the night before about the same figure; empty without one."""
+    if "alarm" not in record:
+        return ""
+    same = (record[["system", "metric", "class"]] == [row["system"], row["metric"], row["class"]]).all(axis=1)
+    earlier = record[same & (record["last"] < row["last"])]
+    return "" if earlier.empty else str(earlier.sort_values("last")["alarm"].fillna("").iloc[-1])
+
+
+def _outside_band(row: Mapping[str, Any]) -> bool:
+    """Whether bands of single intervals do not hold what was recorded, by an error that matters."""
+    limit = BUSY_PCT if row["metric"] == BUSY else RESPONSE_PCT
+    error = row["median_abs_error_pct"]
+    return bool(error > limit or (row["coverage"] < COVERAGE and error > MATTERS * limit))
+
+
+def _with_alarms(rows: list[dict[str, Any]], history: History, new: NDArray[np.bool_]) -> list[dict[str, Any]]:
+    """The scores with ``alarm`` and ``cause``: of busy what the load explains, of a response what its CPU does."""
+    found = causes(history, new, MATTERS * BUSY_PCT)
+    alarmed = []
+    for row in rows:
+        busy, outside = row["metric"] == BUSY, _outside_band(row)
+        of = [one for one in found if busy or one.concerns(row["class"], history)] if busy or outside else []
+        names = [f"{one.kind} {one.of}".strip() for one in of] or [BAND] * outside
+        none = "no change of rate, mix or cost explains it" if busy else UNEXPLAINED
+        text = BETWEEN.join(one.text for one in of) or none * outside
+        alarmed.append({**row, "alarm": BETWEEN.join(names), "cause": text})
+    return alarmed
 
 
 def _on_new_days(own: Mapping[str, Any], history: History) -> tuple[pd.DataFrame, str]:
@@ -135,11 +184,11 @@ def _on_new_days(own: Mapping[str, Any], history: History) -> tuple[pd.DataFrame
     later = history.rows(new)
     days, counts = np.unique(later.day, return_counts=True)
     days = days[counts >= FEWEST_INTERVALS]
-    columns = [*COLUMNS, "first", "last"]
     if not len(days) or new.all():
-        return pd.DataFrame(columns=columns), ""
-    rows = compared(SCHEME, System(own), history, ~new)
-    found = pd.DataFrame(rows, columns=COLUMNS).assign(first=str(later.start_local[0]), last=str(later.start_local[-1]))
+        return _scores([]), ""
+    rows = _with_alarms(compared(SCHEME, System(own), history, ~new), history, new)
+    times = {"first": str(later.start_local[0]), "last": str(later.start_local[-1])}
+    found = pd.DataFrame(rows, columns=ALL_COLUMNS[:-1]).assign(**times)
     until = history.rows(history.day <= days[-1])
     before = until.day < days[-1]
     if not enough(until.rows(before)):
@@ -154,7 +203,7 @@ def _on_new_days(own: Mapping[str, Any], history: History) -> tuple[pd.DataFrame
 
 def _errors(rows: list[dict[str, Any]]) -> tuple[float, float]:
     """Median error of busy, and of responses weighted by intervals; NaN where there are none."""
-    busy = [row["median_abs_error_pct"] for row in rows if row["metric"] == "cpu_busy_pct"]
+    busy = [row["median_abs_error_pct"] for row in rows if row["metric"] == BUSY]
     response = [(row["median_abs_error_pct"], row["n"]) for row in rows if row["metric"] == "response_ms"]
     weights: NDArray[np.float64] = np.array([n for _, n in response], float)
     mean = float(np.average([error for error, _ in response], weights=weights)) if response else np.nan
