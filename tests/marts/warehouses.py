@@ -23,6 +23,7 @@ from tests.shared import SHARED
 
 #: Published systems whose points are series, beside those whose every figure is compared.
 SERIES = ("ims10-msc-ctc", "cs113-tn3270-attls-30s")
+LAB_SEED = 20_261_121
 #: Made-up records of CICS tasks, of one LPAR.
 TASKS, TASKS_OF = 9_000, "C53A"
 REAL = [SHARED / "real" / name for name in ("rmf/cpu_263_intervals.xml", "rmf/wlmgl.xml", "mq")]
@@ -67,7 +68,7 @@ def _everything(folder: Path) -> None:
         shared_engines(raw)
         ims_log(raw)
         written_once_and_twice(raw)
-    steps.render((*EXPECTED, *SERIES, SUBSYSTEMS), home.lab, seed=20_261_121)
+    steps.render((*EXPECTED, *SERIES, SUBSYSTEMS), home.lab, seed=LAB_SEED)
     write(live(stations.twin()), folder / "twin")
     made = [path for place in (home.lab, folder / "twin") for path in sorted(place.iterdir())]
     files = [*(path for path in made if path.suffix != ".json"), *listings.write(folder / "listings")]

@@ -6,11 +6,12 @@ import re
 import duckdb
 import pytest
 
-from model.lab.renderable import SUBSYSTEMS
+from model.lab.subsystems.night import live
 from model.studies.comparison import ComparisonError
 from pipelines import comparing, dictionary, questions
 from pipelines.exits import EtalonError, Exit
 from tests.marts import warehouses
+from tests.oracles import subsystems
 from tests.pipelines.conftest import run_etalon
 from tests.shared import shared
 
@@ -179,8 +180,7 @@ def test_every_question_has_an_answer(home, name):
 
 
 def test_ready_questions_tell_of_a_made_up_night_what_happened_in_it(home):
-    known = json.loads((home.lab / f"{SUBSYSTEMS}.lab.json").read_text(encoding="utf-8"))
-    for name, rows in known.items():
+    for name, rows in subsystems.answers(live(warehouses.LAB_SEED)).items():
         answered = questions.answer(home.snapshot, questions.question(name)).to_pylist()
         for row in rows:
             words = {column: value for column, value in row.items() if isinstance(value, str) or column == "hour_utc"}

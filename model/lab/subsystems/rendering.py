@@ -1,6 +1,5 @@
-"""Write a night as a dump, with what is true of it beside."""
+"""Write a night as a dump."""
 
-import json
 from pathlib import Path
 
 from ingest import registry as layouts
@@ -10,18 +9,16 @@ from model.lab.renderable import SUBSYSTEMS
 from model.lab.subsystems import batch, machine, messages, requests, storage
 from model.lab.subsystems.night import SID, live
 from model.lab.subsystems.recording import Recorder
-from model.lab.subsystems.truth import truth
 
 
 def render(out_dir: Path, seed: int, registry: layouts.Registry | None = None) -> list[Path]:
-    """Write `subsystems.smf`, and `subsystems.lab.json` with what ready questions must answer; their paths."""
+    """Write `subsystems.smf`; its path."""
     known = registry or layouts.load()
     night = live(seed)
     make = Recorder(known, night.clock, SID)
     rooms = (machine, requests, messages, storage, batch)
     tables = to_tables([record for room in rooms for record in room.records(make, night)], known)
     out_dir.mkdir(parents=True, exist_ok=True)
-    dump, answers = out_dir / f"{SUBSYSTEMS}.smf", out_dir / f"{SUBSYSTEMS}.lab.json"
+    dump = out_dir / f"{SUBSYSTEMS}.smf"
     dump.write_bytes(encode_dump(tables, known))
-    answers.write_text(json.dumps(truth(night), indent=2) + "\n", encoding="utf-8")
-    return [dump, answers]
+    return [dump]

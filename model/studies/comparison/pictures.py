@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from model.studies.comparison.charts import COLOURS, REST, Layers, Marks, bars, lines, stacked
+from model.drawing import COLOURS
+from model.studies.comparison.charts import REST, Bars, Layers, Lines, Marks, bars
 from model.studies.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
 from model.studies.comparison.runs import Figure, Metric, Run
 
@@ -18,9 +19,14 @@ _MOST_AREAS = len(COLOURS) - 1
 
 
 def figures(comparison: Comparison) -> dict[str, str]:
-    """Every picture the figures allow, by file name without ending."""
+    """Every picture the figures allow as SVG, by file name without ending."""
+    return {name: picture.svg() for name, picture in pictures(comparison).items()}
+
+
+def pictures(comparison: Comparison) -> dict[str, Bars | Lines]:
+    """What can be drawn of the figures, by file name without ending."""
     names = labels(comparison.runs)
-    drawn: dict[str, str] = {}
+    drawn: dict[str, Bars | Lines] = {}
     for name, metric, title in (
         ("itr", "itr_tps", "Internal transaction rate, transactions/s"),
         ("cpu-busy", "cpu_busy_pct", "CPU busy, %"),
@@ -30,21 +36,21 @@ def figures(comparison: Comparison) -> dict[str, str]:
             drawn[name] = bars(title, names, _values(row))
     busy = _busy_against_rate(comparison.runs)
     if busy:
-        drawn["cpu-busy-against-rate"] = lines("CPU busy against rate", "transactions/s", "%", names, busy)
+        drawn["cpu-busy-against-rate"] = Lines("CPU busy against rate", "transactions/s", "%", names, busy)
     for unit, name in (("ms", "response"), ("s", "response-s")):
         responses = _responses(comparison.runs, unit)
         if responses:
-            drawn[name] = lines("Response against rate", "transactions/s", unit, names, responses)
+            drawn[name] = Lines("Response against rate", "transactions/s", unit, names, responses)
     parts = _components(comparison.runs)
     if parts:
-        drawn["cpu-per-transaction"] = stacked("CPU per transaction by component, µs", names, parts)
+        drawn["cpu-per-transaction"] = Bars("CPU per transaction by component, µs", names, parts)
     for row in comparison.rows:
         if _is_duration(row):
             title = f"{row.about.label}, {row.about.unit}"
             drawn[row.metric.name.replace("_", "-")] = bars(title, names, _values(row))
     areas = _areas(comparison)
     if areas:
-        drawn["storage"] = stacked("Storage in use by area, MB (1,024 KB)", names, areas)
+        drawn["storage"] = Bars("Storage in use by area, MB (1,024 KB)", names, areas)
     return drawn
 
 

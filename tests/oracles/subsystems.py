@@ -12,7 +12,7 @@ NEST_INTENSITY = 2.6 * (0.4 * 90 + 1.6 * 7 + 3.5 * 1 + 7.5 * 2) / 100
 Rows = list[dict[str, Any]]
 
 
-def truth(night: Night) -> Mapping[str, Rows]:
+def answers(night: Night) -> Mapping[str, Rows]:
     """By question of `dbt/questions/`, the rows of its answer with the figures that are known, not rounded."""
     return {
         "web-requests": _requests(night),
