@@ -1,4 +1,4 @@
-"""Capacity tables that a user imports: LSPR rows as CSV, or an XML study.
+"""Capacity tables that a user imports: LSPR rows as CSV.
 
 A table gives each machine's capacity, in any one unit, by workload. What a network needs of it is the speed of one
 engine relative to the machine on which the work was measured; the n-way effect is in it, since capacity is that of all
@@ -11,8 +11,6 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-from lxml import etree
 
 from model.network.description import Network
 from model.network.elements import Station
@@ -103,44 +101,28 @@ def moved(network: Network, effect: Effect, stations: Sequence[str] = ()) -> Net
 
 
 def read_capacity_table(text: str, source: str) -> CapacityTable:
-    """A table from CSV or XML text; ``source`` names it in every figure.
+    """A table from CSV text.
 
-    CSV: a machine and an engines column, and either ``workload`` and ``capacity`` or one column for each workload. XML:
-    elements that have a machine, engines and such columns as attributes or child elements, whatever they are called.
-    Raises :class:`NetworkError` with the line that cannot be read.
+    Parameters
+    ----------
+    text : str
+        A machine and an engines column, and either ``workload`` and ``capacity`` or one column for each workload.
+    source : str
+        Name of the table in every figure.
+
+    Raises
+    ------
+    NetworkError
+        A line cannot be read, or there is none.
     """
-    records = _xml(text) if text.lstrip().startswith("<") else _csv(text)
+    reader = csv.DictReader(io.StringIO(text))
     rows: list[Capacity] = []
-    for line, record in records:
-        rows.extend(_capacities(record, f"{source}, line {line}"))
+    for line in reader:
+        record = {k.strip().lower(): v.strip() for k, v in line.items() if k and isinstance(v, str)}
+        rows.extend(_capacities(record, f"{source}, line {reader.line_num}"))
     if not rows:
         raise NetworkError(f"{source}: no row with a machine, its engines and a capacity")
     return CapacityTable(tuple(rows))
-
-
-def _csv(text: str) -> list[tuple[int, dict[str, str]]]:
-    reader = csv.DictReader(io.StringIO(text))
-    return [
-        (reader.line_num, {k.strip().lower(): v.strip() for k, v in record.items() if k and isinstance(v, str)})
-        for record in reader
-    ]
-
-
-def _xml(text: str) -> list[tuple[int, dict[str, str]]]:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
-    try:
-        root = etree.fromstring(text.encode(), parser)
-    except etree.XMLSyntaxError as error:
-        raise NetworkError(f"not XML: {error}") from error
-    out = []
-    for element in root.iter(etree.Element):
-        record = {etree.QName(k).localname.lower(): v.strip() for k, v in element.attrib.items()}
-        for child in element:
-            if isinstance(child.tag, str) and len(child) == 0 and child.text:
-                record[etree.QName(child).localname.lower()] = child.text.strip()
-        if any(name in record for name in _MACHINE) and any(name in record for name in _ENGINES):
-            out.append((element.sourceline or 0, record))
-    return out
 
 
 def _capacities(record: dict[str, str], source: str) -> list[Capacity]:

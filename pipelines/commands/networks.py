@@ -25,7 +25,7 @@ Simulated = Annotated[
 ]
 ModelFile = Annotated[Path, typer.Argument(help="Network description; docs/network.md describes the format.")]
 Table = Annotated[
-    Path | None, typer.Option("--capacity-table", help="Your own capacity table: CSV, or a study in XML.")
+    Path | None, typer.Option("--capacity-table", help="Your own capacity table, a CSV file.")
 ]
 MeasuredOn = Annotated[
     str, typer.Option("--measured-on", help="Machine in the table on which the workload was measured.")
