@@ -35,6 +35,9 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 class CalendarError(ValueError):
     """A calendar that cannot be used, or a shift that is not in it; the message says what is allowed."""
 
+    #: That of the command line for a question that cannot be answered.
+    exit_code = 6
+
     def __init__(self, field: str, message: str, allowed: Sequence[str] = ()) -> None:
         self.field = field
         self.allowed = tuple(allowed)

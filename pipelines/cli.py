@@ -28,6 +28,7 @@ ROLES: dict[str, dict[str, tuple[str, ...]]] = {
         "models": ("systems",),
         "answers": ("predict", "size", "max-rate", "headroom", "sweep", "what-if", "explain", "forecast-msu", "batch"),
         "comparing": ("compare",),
+        "billing": ("r4ha",),
         "reporting": ("report", "export"),
     },
     "Operate": {

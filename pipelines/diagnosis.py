@@ -234,6 +234,7 @@ def _own_files(home: Home) -> Iterator[Finding]:
         "layouts": layouts.registry,
         "metrics": metrics.own,
         "machines": steps.imported_ratings,
+        "prices": steps.prices,
     }
     for what, look in looks.items():
         try:

@@ -44,6 +44,11 @@ class Home:
         return self.root / "machines.csv"
 
     @property
+    def prices(self) -> Path:
+        """What an MSU and an hour of CPU cost the installation."""
+        return self.root / "prices.csv"
+
+    @property
     def layouts(self) -> Path:
         """An installation's own record layouts."""
         return self.root / "layouts"

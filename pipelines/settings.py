@@ -187,8 +187,3 @@ def read(home: Home) -> Settings:
         raise EtalonError(f"{path}, or {variable}: {field}: {said}", Exit.NO_INPUT) from error
     except (ValueError, ArithmeticError, OSError, RecursionError) as error:
         raise EtalonError(f"{path}: {error}; correct it: docs/operations.md has an example", Exit.NO_INPUT) from error
-
-
-def calendar(home: Home) -> Calendar:
-    """The shifts and holidays of a state folder. Raises EtalonError as `read`."""
-    return read(home).calendar

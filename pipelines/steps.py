@@ -11,13 +11,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines import drift, histories, layouts, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 from state.catalogue import CHAMPION, VERSIONS
 from state.files import StateDamaged
+
+if TYPE_CHECKING:
+    from model.calendar import Calendar
+    from model.prices import Prices
 
 DBT = "import gc, sys; gc.set_threshold(100_000, 20, 20); from dbt.cli.main import cli; sys.exit(cli())"
 """Program that is dbt. Of what it reads, next to nothing goes away: looking for it was a twelfth of a small build."""
@@ -488,6 +492,23 @@ def _fit(home: Home, say: Progress) -> Fitted:
     )
 
 
+def calendar(home: Home) -> "Calendar":
+    """The shifts and holidays of the settings. Raises EtalonError for settings that cannot be used."""
+    from pipelines import settings
+
+    return settings.read(home).calendar
+
+
+def prices(home: Home) -> "Prices":
+    """What an MSU and an hour of CPU cost the installation; none without a table. Raises PriceError."""
+    from model.prices import Prices, read_prices
+
+    try:
+        return read_prices(home.prices.read_text(encoding="utf-8-sig"), home.prices.name)
+    except FileNotFoundError:
+        return Prices()
+
+
 def standing(home: Home) -> Mapping[str, Any] | None:
     """The bundle in force, None where there is none that can be read."""
     try:
@@ -553,11 +574,11 @@ def champion(home: Home) -> Mapping[str, Any]:
     """The exported bundle of the champion, beside the definitions of published marts, the ratings of machines and the
     calendar."""
     require(home.champion, "there is no champion", "run `etalon fit` on published data, or `etalon demo`")
-    from pipelines import provenance, settings
+    from pipelines import provenance
 
     beside = {
         "published_definitions": provenance.published(home),
         "machine_ratings": imported_ratings(home),
-        "calendar": settings.calendar(home).to_dict(),
+        "calendar": calendar(home).to_dict(),
     }
     return {**(read_bundle(home) or {}), **beside}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from model.calendar import Calendar
+from model.prices import read_prices
 from serve.files import Identity, identity_of
 from serve.log import Log
 from state.catalogue import DEFINITIONS
@@ -53,6 +54,11 @@ def machine_ratings(path: Path) -> Entries:
     from model.hardware.imported import read_ratings
 
     return {"machine_ratings": read_ratings(path.read_text(encoding="utf-8-sig"), path.name)}
+
+
+def prices(path: Path) -> Entries:
+    """What the installation pays, as `Prices`. Raises OSError, csv.Error and PriceError."""
+    return {"prices": read_prices(path.read_text(encoding="utf-8-sig"), path.name)}
 
 
 def calendar(path: Path) -> Entries:

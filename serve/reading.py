@@ -40,10 +40,10 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def during(service: Service, shift: str) -> str:
+def during(service: Service, shift: str, column: str = "interval_start_local") -> str:
     """SQL of the intervals of a shift, of all for an empty name. Problem 422 for a shift that there is not."""
     try:
-        return service.calendar().condition(shift)
+        return service.calendar().condition(shift, column)
     except CalendarError as error:
         raise Problem(422, "unknown-shift", str(error), field=error.field, allowed=list(error.allowed)) from None
 

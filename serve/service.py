@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from model.calendar import Calendar
+from model.prices import Prices
 from serve.champion import Champion
-from serve.companions import Companion, calendar, definitions, machine_ratings
+from serve.companions import Companion, calendar, definitions, machine_ratings, prices
 from serve.encoding import as_json
 from serve.jobs import Jobs
 from serve.questions import SystemQuestion
@@ -26,6 +27,7 @@ class Service:
     champion: Champion
     snapshot: Snapshot
     companions: tuple[Companion, ...]
+    price_table: Companion
     telemetry: Telemetry
     jobs: Jobs
 
@@ -41,12 +43,17 @@ class Service:
             (settings.file, calendar),
         )
         companions = tuple(Companion(*file) for file in files)
-        return cls(settings, tokens, champion, snapshot, companions, Telemetry(champion, snapshot), Jobs())
+        telemetry, price_table = Telemetry(champion, snapshot), Companion(settings.prices, prices)
+        return cls(settings, tokens, champion, snapshot, companions, price_table, telemetry, Jobs())
 
     def calendar(self) -> Calendar:
         """The shifts and holidays of the settings as they are now."""
         entries = next(one.entries() for one in self.companions if one.path == self.settings.file)
         return Calendar.of(entries.get("calendar"))
+
+    def prices(self) -> Prices:
+        """What an MSU and an hour of CPU cost, as the installation's table has it now."""
+        return self.price_table.entries().get("prices", Prices())
 
     async def evaluate(self, kind: str, question: bytes = b"{}", workers: Workers | None = None) -> Evaluation:
         """The reply to a question in JSON, of these workers or those of the champion in force."""

@@ -88,6 +88,11 @@ class Settings(BaseModel):
         return self.home / state.settings.FILE
 
     @property
+    def prices(self) -> Path:
+        """What an MSU and an hour of CPU cost the installation."""
+        return self.home / "prices.csv"
+
+    @property
     def quality(self) -> Path:
         """The data-quality site."""
         return self.home / "quality"

@@ -27,6 +27,7 @@ _KEPT = (
     "layouts",
     "metrics.toml",
     "machines.csv",
+    "prices.csv",
     "tokens.json",
     FILE,
 )

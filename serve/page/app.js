@@ -10,6 +10,7 @@ import { headroom } from "/static/views/headroom.js";
 import { lpar } from "/static/views/lpar.js";
 import { model } from "/static/views/model.js";
 import { overview } from "/static/views/overview.js";
+import { r4ha } from "/static/views/r4ha.js";
 import { whatIf } from "/static/views/what-if.js";
 
 const VIEWS = {
@@ -18,10 +19,11 @@ const VIEWS = {
   "what-if": ["What if", whatIf],
   headroom: ["Headroom", headroom],
   compare: ["Compare", compare],
+  r4ha: ["R4HA", r4ha],
   model: ["Model", model],
   data: ["Data", data],
 };
-const OF_ALL = new Set(["overview", "data"]);
+const OF_ALL = new Set(["overview", "r4ha", "data"]);
 const $ = (id) => document.getElementById(id);
 const known = {
   systems: new Map(),

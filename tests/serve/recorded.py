@@ -66,7 +66,7 @@ def record(home: Path) -> None:
         con.execute(
             "CREATE TABLE marts.fct_service_class AS SELECT *, 'service_class' AS class_kind, \"class\" AS class_name, "
             "1 AS period_number, 2 AS importance, 30.0 AS goal_ms, 'average response' AS goal_kind, "
-            "0.4 AS performance_index FROM rows"
+            "0.4 AS performance_index, 'CICS' AS workload, 70.0 AS cp_msu FROM rows"
         )
         con.execute(
             "CREATE TABLE marts.fct_cpc_interval AS "
@@ -83,8 +83,18 @@ def record(home: Path) -> None:
         con.execute(
             "CREATE TABLE marts.fct_msu AS SELECT 'lpar' AS scope, 'PRDA' AS name, interval_start_local, "
             "interval_start_utc, 100.0 AS msu, 90.0::double AS r4ha_msu, NULL::double AS capacity_msu, "
-            "4.0 AS hours_averaged, system_id FROM rows UNION ALL "
-            "SELECT 'cpc', 'CEC1', interval_start_local, interval_start_utc, 200.0, 180.0, NULL, 4.0, NULL FROM rows"
+            "4.0 AS hours_averaged, system_id, interval_s FROM rows UNION ALL "
+            "SELECT 'cpc', 'CEC1', interval_start_local, interval_start_utc, 200.0, 180.0, NULL, 4.0, NULL, interval_s "
+            "FROM rows"
+        )
+        con.execute(
+            "CREATE TABLE marts.fct_msu_hour AS SELECT 'lpar' AS scope, 'PRDA' AS name, 'PRDA' AS system_id, "
+            "'CEC1' AS cpc, interval_start_local AS hour_local, DATE '2026-09-02' AS billing_month, 1 AS lpars, "
+            "100.0::double AS msu, (80.0 + hour(interval_start_local))::double AS r4ha_msu, 95.0::double AS limit_msu, "
+            "least(80.0 + hour(interval_start_local), 95.0)::double AS billable_msu, "
+            "if(hour(interval_start_local) > 15, 12.5, 0.0) AS capped_pct, NULL::varchar AS capacity_group FROM rows "
+            "UNION ALL SELECT 'cpc', 'CEC1', NULL, 'CEC1', interval_start_local, DATE '2026-09-02', 1, 200.0, "
+            "180.0 + hour(interval_start_local), NULL, 180.0 + hour(interval_start_local), 0.0, NULL FROM rows"
         )
         con.execute(
             "CREATE TABLE meta.ledger AS SELECT 7 AS file_id, '/somewhere/private/day.smf' AS path, 'smf' AS kind, "

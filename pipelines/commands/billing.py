@@ -1,0 +1,130 @@
+"""Commands about billing months: r4ha."""
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from model import documents
+from pipelines import steps, text
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
+
+SCOPES = {"cpc": "CPC", "capacity_group": "capacity group", "lpar": "LPAR", "product": "product"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(r4ha)
+
+
+def r4ha(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A CPC, capacity group, LPAR or product: show its highest hours and service classes."),
+    ] = None,
+    month: Annotated[
+        str | None, typer.Option(metavar="YYYY-MM", help="Billing month, from the 2nd to the 1st. Default: the latest.")
+    ] = None,
+    shift: Annotated[str, typer.Option(help="Count the hours of this shift only.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
+) -> None:
+    """Show the R4HA of a billing month by hours, as SCRT does.
+
+    By CPC, capacity group, LPAR and product, within defined and group capacity. Costs need prices in prices.csv. SCRT
+    itself decides the bill.
+    """
+    from serve import billing
+    from serve.snapshot import Snapshot
+
+    home = Home.from_environment()
+    steps.require_snapshot(home)
+    snapshot, calendar = Snapshot(home.snapshot), steps.calendar(home)
+    of_hours, of_intervals = (calendar.condition(shift, column) for column in ("hour_local", "interval_start_local"))
+    found = billing.month(snapshot, steps.prices(home), _month(month), shift, (of_hours, of_intervals))
+    if found.month is None:
+        known = ", ".join(one.month[:7] for one in found.months) or "none"
+        raise EtalonError(f"--month {month}: no hour of it is loaded; loaded billing months: {known}", Exit.QUESTION)
+    if name is None:
+        rows = [_peak(one, found.currency) for one in found.peaks]
+        head = f"billing month {found.month[:7]} (2nd to 1st)" + (f", shift {shift}" if shift else "")
+        typer.echo(found.model_dump_json(indent=2) if as_json else f"{head}\n{text.table(rows)}\n  note: {found.note}")
+        return
+    named = [one for one in found.peaks if one.name.casefold() == name.casefold()]
+    if not named:
+        known = ", ".join(dict.fromkeys(one.name for one in found.peaks))
+        raise EtalonError(f"{name}: nothing of that name in billing month {found.month[:7]}: {known}", Exit.QUESTION)
+    answers = []
+    for one in named:
+        hours = billing.hours(snapshot, one.scope, one.name, one.cpc, dt.date.fromisoformat(found.month), of_hours)
+        peak_at = dt.datetime.fromisoformat(one.peak_at)
+        answers.append((one, hours, billing.classes(snapshot, one.scope, one.name, one.cpc, peak_at)))
+    if as_json:
+        shown = [
+            {
+                "peak": one.model_dump(),
+                "highest": hours.model_dump()["highest"],
+                "classes": parts.model_dump()["classes"],
+            }
+            for one, hours, parts in answers
+        ]
+        typer.echo(documents.dumps({"month": found.month, "found": shown, "note": found.note}, indent=2))
+        return
+    for one, hours, parts in answers:
+        typer.echo(f"{SCOPES[one.scope]} {one.name}, billing month {found.month[:7]}: the highest hours")
+        typer.echo(text.table([_hour(hour) for hour in hours.highest]))
+        typer.echo(f"\nMSU of the four hours that end with the hour of {_minute(one.peak_at)}, by service class")
+        typer.echo(text.table(_parts(parts.classes)))
+    typer.echo(f"  note: {found.note}")
+
+
+def _month(given: str | None) -> dt.date | None:
+    if given is None:
+        return None
+    if not re.fullmatch(r"\d{4}-\d{2}(-\d{2})?", given):
+        raise EtalonError(f"--month {given}: write it as 2026-11", Exit.USAGE)
+    try:
+        return dt.date.fromisoformat(f"{given[:7]}-02")
+    except ValueError:
+        raise EtalonError(f"--month {given}: there is no such month; write it as 2026-11", Exit.USAGE) from None
+
+
+def _minute(local: str) -> str:
+    return local[:16].replace("T", " ")
+
+
+def _peak(one: Any, currency: str) -> dict[str, Any]:
+    cost = {f"MSU, {currency}": one.msu_cost, f"CPU, {currency}": one.cpu_cost} if currency else {}
+    return {
+        "of": SCOPES[one.scope],
+        "name": one.name,
+        "peak, MSU": one.peak_msu,
+        "at": _minute(one.peak_at),
+        "R4HA (MSU)": one.r4ha_msu,
+        "limit, MSU": one.limit_msu,
+        "hours above limit": str(one.hours_above_limit),
+        "hours capped": str(one.hours_capped),
+        "mean MSU": one.mean_msu,
+        "CPU hours": one.cpu_hours,
+        **cost,
+    }
+
+
+def _hour(one: Any) -> dict[str, Any]:
+    return {
+        "hour": _minute(one.hour_local),
+        "billable, MSU": one.billable_msu,
+        "R4HA (MSU)": one.r4ha_msu,
+        "MSU": one.msu,
+        "limit, MSU": one.limit_msu,
+        "capped, %": one.capped_pct,
+    }
+
+
+def _parts(parts: Sequence[Any]) -> list[dict[str, Any]]:
+    return [
+        {"LPAR": part.lpar, "class": part.class_name or "(not captured)", "workload": part.workload, "MSU": part.msu}
+        for part in parts
+    ]
