@@ -19,6 +19,8 @@ from pipelines.nights import accounts, night, work
 from pipelines.nights.night import Step
 
 POOL = "duckdb_writer"
+#: Where `etalon serve` listens unless it is told otherwise.
+SERVICE = "http://127.0.0.1:8321/"
 #: Tag of a run with the day whose records should be there; yesterday without it.
 DAY = "etalon/day"
 
@@ -78,7 +80,7 @@ def raw_records(home: Home) -> dg.AssetsDefinition:
         files = this.night.files
         held = sum(file["quarantined"] for file in files)
         failed = [file["message"] or file["path"] for file in files if file["status"] in ("failed", "busy")]
-        link = _link(accounts.loads(home.reports / "loads", this.night.started.replace(":", ""), files))
+        link = _link(home, accounts.loads(home.reports / "loads", this.night.started.replace(":", ""), files))
         counts = {name: sum(file[name] for file in files) for name in ("bytes", "records", "decoded")}
         skipped = sum(count for file in files for count in file["skipped"].values())
         about = {"report": link, "files": len(files), **counts, "skipped": skipped, "quarantined": held}
@@ -108,7 +110,7 @@ def quality_report(home: Home, mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinit
     @dg.asset(
         name="quality_report",
         deps=mart_keys,
-        group_name="quality",
+        group_name="check",
         kinds={"greatexpectations"},
         pool=POOL,
         check_specs=[
@@ -139,7 +141,7 @@ def quality_report(home: Home, mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinit
         with step(home, context, "checking data quality") as this:
             result = work.check(this) if this.night.due else None
             held_back = night.patiently(lambda: held.unpublished(home)) if result else []
-        about: dict[str, Any] = {"report": _link(home.quality / "index.html"), "checked": "nothing new"}
+        about: dict[str, Any] = {"report": _link(home, home.quality / "index.html"), "checked": "nothing new"}
         counts = {"fail": 0, "warn": 0}
         if result is not None:
             counts = result.counts
@@ -187,7 +189,7 @@ def champion(home: Home, after: str) -> dg.AssetsDefinition:
     @dg.asset(
         name="champion",
         deps=[after],
-        group_name="model",
+        group_name="calibrate",
         kinds={"scikitlearn", "mlflow"},
         pool="model_registry",
         check_specs=[
@@ -214,11 +216,13 @@ def champion(home: Home, after: str) -> dg.AssetsDefinition:
         if fitted is None:
             # Records alone, with no runs beside them, have no measured point; the way ends here without a fault.
             outcome = said.get("outcome", "calibrated on the same data before" if this.rules.fit else "fit = false")
-            about: dict[str, Any] = {"outcome": outcome, "report": _link(home.quality / "index.html")}
+            about: dict[str, Any] = {"outcome": outcome, "report": _link(home, home.quality / "index.html")}
             passed, gate = not said, {**about, "reason": outcome}
         else:
             name = fitted.model_version.replace("/", "-")
-            link = _link(pages.validation(home.reports / "validation", fitted.line, name, fitted.validation.to_dict()))
+            link = _link(
+                home, pages.validation(home.reports / "validation", fitted.line, name, fitted.validation.to_dict())
+            )
             limits = {
                 f"{name}: {check.name}": check.value
                 for name, checks in fitted.validation.gates.items()
@@ -253,7 +257,7 @@ def record_coverage(home: Home) -> dg.AssetsDefinition:
     @dg.asset(
         name="record_coverage",
         deps=["champion"],
-        group_name="publish",
+        group_name="follow_up",
         check_specs=[
             dg.AssetCheckSpec(
                 "nothing_missing",
@@ -285,7 +289,7 @@ def record_coverage(home: Home) -> dg.AssetsDefinition:
 def retained_records(home: Home) -> dg.AssetsDefinition:
     """What is kept."""
 
-    @dg.asset(name="retained_records", deps=["record_coverage"], group_name="publish", kinds={"duckdb"}, pool=POOL)
+    @dg.asset(name="retained_records", deps=["record_coverage"], group_name="follow_up", kinds={"duckdb"}, pool=POOL)
     def _retained_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """Raw tables and marts without what is older than it has to be kept."""
         if not settings.read(home).retain:
@@ -321,6 +325,7 @@ def _doubt(name: str, remarks: list[str]) -> dg.AssetCheckResult:
     )
 
 
-def _link(page: Path) -> dg.UrlMetadataValue:
-    """A page as a link in the web interface."""
-    return dg.MetadataValue.url(page.absolute().as_uri())
+def _link(home: Home, page: Path) -> dg.UrlMetadataValue:
+    """The address of a page of the state folder at the service, as `notify.link` names it, or on this machine."""
+    service = settings.read(home).notify.link or SERVICE
+    return dg.MetadataValue.url(f"{service.rstrip('/')}/{page.relative_to(home.root).as_posix()}")

@@ -85,8 +85,9 @@ class Translator(DagsterDbtTranslator):
         return None if found is None else found._replace(blocking=False)
 
     def get_group_name(self, dbt_resource_props: Any) -> str:
-        """The layer."""
-        return str(dbt_resource_props["schema"])
+        """All models are one group, so that the first screen shows the steps of a night."""
+        del dbt_resource_props
+        return "build"
 
 
 TRANSLATOR = Translator(DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True))

@@ -16,7 +16,7 @@ from serve.bodies import Questions
 from serve.encoding import as_json
 from serve.examples import with_examples
 from serve.guard import Boundary
-from serve.pages import PAGE, pages
+from serve.pages import PAGE, SITES, Site, pages
 from serve.responses import json_response
 from serve.schemas import ProblemDocument
 from serve.service import Service
@@ -83,6 +83,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(routes.operations(service))
     app.include_router(pages(settings, service.tokens))
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
+    for site in SITES:
+        app.mount(f"/{site}", Site(settings.home / site), name=site)
     app.add_middleware(Questions, routers=(questions, jobs))
     hosts = settings.allowed_hosts | {settings.host.lower()}
     app.add_middleware(Boundary, telemetry=service.telemetry, tokens=service.tokens, hosts=hosts)

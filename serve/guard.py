@@ -28,14 +28,14 @@ SESSION_COOKIE = "etalon_session"
 OPEN = ("/", "/api", "/favicon.ico", "/healthz", "/openapi.json", "/readyz")
 OPEN_FOLDERS = ("/static/",)
 # What a browser may read with the cookie that it was given for its token.
-READ_BY_COOKIE = ("/quality",)
+READ_BY_COOKIE = ("/quality", "/nights", "/reports")
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
-# What every reply carries beside the number of its request.
+# Headers of every reply, unless its route sets them.
 SECURITY = [
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -163,10 +163,9 @@ def _cookie(headers: Headers) -> str:
 
 
 def _decorated(headers: list[tuple[bytes, bytes]], request_id: str) -> list[tuple[bytes, bytes]]:
-    more = [(b"x-request-id", request_id.encode()), *SECURITY]
-    if all(name != b"cache-control" for name, _ in headers):
-        more.append((b"cache-control", b"no-store"))
-    return [*headers, *more]
+    defaults = [(b"x-request-id", request_id.encode()), (b"cache-control", b"no-store"), *SECURITY]
+    given = {name for name, _ in headers}
+    return [*headers, *((name, value) for name, value in defaults if name not in given)]
 
 
 async def _whole_body(scope: Scope, receive: Receive) -> Receive:

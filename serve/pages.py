@@ -1,11 +1,15 @@
-"""The planner's page and the data-quality report, for a browser."""
+"""The planner's page, the data-quality report, and the pages of nights and models, for a browser."""
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
+from fastapi.staticfiles import StaticFiles
 
 from serve.guard import SESSION_COOKIE
 from serve.problems import Problem
@@ -15,6 +19,29 @@ from serve.tokens import Tokens
 PAGE = Path(__file__).parent / "page"
 # Of the data-quality report; the document beside them names paths of this machine.
 REPORT = ("index.html", "suites.html", "page.css")
+# Folders of the state folder whose pages are served.
+SITES = ("nights", "reports")
+# These pages contain their style and no script.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
+
+
+class Site(StaticFiles):
+    """The HTML pages of a folder, and no other file of it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(directory=folder, html=True, check_dir=False)
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """The file of a path, and its status; none for anything but pages and folders."""
+        full, status = super().lookup_path(path)
+        listed = status is not None and (path.endswith(".html") or stat.S_ISDIR(status.st_mode))
+        return (full, status) if listed else ("", None)
+
+    def file_response(self, *arguments: Any, **named: Any) -> Response:
+        """The page, with the policy for pages that contain their style."""
+        response = super().file_response(*arguments, **named)
+        response.headers["content-security-policy"] = POLICY
+        return response
 
 
 def pages(settings: Settings, tokens: Tokens) -> APIRouter:

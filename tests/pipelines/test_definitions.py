@@ -16,6 +16,7 @@ from pipelines.nights.landing import fingerprint
 from tests.pipelines.conftest import ROOT
 
 DAY = "2026-11-20"
+SERVICE = "http://127.0.0.1:8321/"
 
 LOADED = """
 import json, sys
@@ -33,6 +34,7 @@ with dg.DagsterInstance.get() as instance:
             "schedules": {s.name: s.default_status.value for s in repository.get_schedules()},
             "sensors": {s.name: s.default_status.value for s in repository.get_sensors()},
             "assets": sorted(node.asset_key.to_user_string() for node in repository.get_asset_node_snaps()),
+            "groups": {n.asset_key.to_user_string(): n.group_name for n in repository.get_asset_node_snaps()},
             "pools": {n.asset_key.to_user_string(): sorted(n.pools) for n in repository.get_asset_node_snaps()},
             "blocking": sorted(c.name for c in repository.get_asset_check_node_snaps() if c.blocking),
             "telemetry": instance.telemetry_enabled,
@@ -103,6 +105,10 @@ def test_the_server_loads_the_code_location_with_schedule_sensor_pool_and_blocki
     } <= set(seen["assets"])
     writers = {"raw_records", "quality_report", "published_snapshot", "marts/fct_point", "staging/stg_rmf_cpu_system"}
     assert {asset: seen["pools"].get(asset) for asset in writers} == {key: ["duckdb_writer"] for key in writers}
+    steps = ("ingest", "build", "check", "publish", "calibrate", "follow_up")
+    assert set(seen["groups"].values()) == set(steps)
+    shown = ("raw_records", "marts/fct_point", "quality_report", "published_snapshot", "champion", "retained_records")
+    assert tuple(seen["groups"][asset] for asset in shown) == steps
     assert seen["blocking"] == ["critical_expectations"]
     assert seen["telemetry"] is False
     assert list((tmp_path / "dagster").rglob("*.db")), "the run storage is not under the state folder"
@@ -117,7 +123,7 @@ def test_a_day_goes_from_landing_folder_to_snapshot_and_champion(day):
     # Of some points only response is published: they have workload records, but no CPU activity, which is a warning.
     assert [name for name, passed in seen["checks"].items() if not passed] == ["warnings"]
     assert {"every_byte_accounted_for", "critical_expectations", "validation_gate"} <= set(seen["checks"])
-    pages = {name: Path(link.removeprefix("file://")) for name, link in seen["links"].items()}
+    pages = {name: home / link.removeprefix(SERVICE) for name, link in seen["links"].items()}
     assert len(pages) == 5
     assert all(page.is_file() for page in pages.values())
     loaded = pages["every_byte_accounted_for"].read_text()
@@ -211,9 +217,9 @@ def test_the_schedule_asks_for_the_day_that_ended():
     assert request.tags["etalon/day"] == "2026-11-20"
 
 
-def page_of(metadata) -> str:
+def page_of(home: Path, metadata) -> str:
     """The page that a check links to."""
-    return Path(metadata["report"].value.removeprefix("file://")).read_text(encoding="utf-8")
+    return (home / metadata["report"].value.removeprefix(SERVICE)).read_text(encoding="utf-8")
 
 
 def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, monkeypatch):
@@ -251,8 +257,8 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
         "every_system",
     }
     for name in ("every_byte_accounted_for", "nothing_quarantined"):
-        page = page_of(metadata[name])
+        page = page_of(tmp_path, metadata[name])
         assert f"<td>{DAY}/words.txt</td>" in page and "<td>text: if it was a dump" in page
-    page = page_of(metadata["validation_gate"])
+    page = page_of(tmp_path, metadata["validation_gate"])
     assert "etalon-capacity/7 is champion" in page
     assert "<td>coverage</td>" in page and "<td>itr_tps</td>" in page

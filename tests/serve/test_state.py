@@ -7,6 +7,7 @@ import pytest
 
 from model.capacity import bundle as bundles
 from serve import champion
+from serve.pages import POLICY
 from serve.settings import SettingsError, settings
 from serve.snapshot import Snapshot
 from tests.serve.conftest import Client, examples, publish, rows
@@ -176,6 +177,24 @@ def test_a_browser_trades_the_token_for_a_cookie_that_opens_the_report_only_for_
     carried = {"Cookie": cookie.split(";")[0]}
     assert client("GET", "/quality/index.html", headers=carried).status_code == 200
     assert client.ask("/v1/predict", {"system": "shop"}, headers=carried).status_code == 401
+
+
+def test_pages_of_nights_and_models_open_in_a_browser_and_no_other_file_beside_them_does(home):
+    for folder, page in (("nights", "index.html"), ("reports/validation", "etalon-capacity-1.html")):
+        (home / folder).mkdir(parents=True)
+        (home / folder / page).write_text("<!doctype html><style>p {}</style><title>Night</title>")
+        (home / folder / "night.json").write_text("{}")
+    client = Client(home, token="open-sesame")
+    right = {"Authorization": "Bearer open-sesame"}
+    cookie = client("POST", "/session", headers=right).headers["set-cookie"].split(";")[0]
+    for path in ("/nights/", "/nights/index.html", "/reports/validation/etalon-capacity-1.html"):
+        assert client("GET", path).status_code == 401
+        response = client("GET", path, headers={"Cookie": cookie})
+        assert response.status_code == 200
+        assert "Night" in response.text
+        assert response.headers.get_list("content-security-policy") == [POLICY]
+    for path in ("/nights/night.json", "/nights/%2e%2e/models/champion.json", "/nights/none.html", "/reports/"):
+        assert client("GET", path, headers=right).status_code == 404
 
 
 def test_before_the_first_check_the_report_is_the_pages_view_of_the_data(tmp_path):
