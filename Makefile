@@ -1,7 +1,7 @@
 # Etalon: `make demo` runs everything once, `make test` proves it. Needs Python 3.11 and make, nothing else.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick explore fuzz-api lint audit bench serve dev clean
+.PHONY: help setup demo test quick explore fuzz-api lint audit bench docs serve dev clean
 
 ETALON_HOME ?= $(CURDIR)/.etalon
 export ETALON_HOME
@@ -62,6 +62,9 @@ audit: setup ## known vulnerabilities of the locked dependencies (asks osv.dev)
 bench: setup ## measured speeds
 	$(BIN)/python -m benchmarks
 
+docs: setup ## the documentation site, in site/
+	$(BIN)/mkdocs build --quiet
+
 serve: setup ## the HTTP service and the planner's page
 	$(BIN)/etalon serve
 
@@ -69,5 +72,5 @@ dev: setup ## the pipelines with their web interface
 	$(BIN)/dagster dev
 
 clean: ## remove the virtual environments, caches and state
-	rm -rf .venv .venv-tools .etalon dbt/target .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-tools .etalon site dbt/target .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,9 +1,10 @@
 """The command line in this process, and a state folder under it."""
 
+import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from unittest.mock import patch
 
@@ -11,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines.cli import main
+from tests.once import made_once
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,3 +48,15 @@ def run_etalon(home: Path, *arguments: object, stdin: str | bytes | None = None)
 def etalon(tmp_path: Path) -> Etalon:
     """The command line over an empty state folder."""
     return lambda *arguments, **more: run_etalon(tmp_path / "state", *arguments, **more)
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    """The state folder after `etalon demo`, and what the command said."""
+
+    def make(folder: Path) -> None:
+        done = run_etalon(folder / "state", "demo")
+        (folder / "done.json").write_text(json.dumps(asdict(done)))
+
+    folder = made_once(tmp_path_factory, "demo", make)
+    return folder / "state", Done(**json.loads((folder / "done.json").read_text()))

@@ -4,20 +4,12 @@ import csv
 import io
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from tests.pipelines.conftest import ROOT, Done, run_etalon
+from tests.pipelines.conftest import ROOT, run_etalon
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
-    """The state folder after `etalon demo`, and what the command said."""
-    home = tmp_path_factory.mktemp("demo")
-    return home, run_etalon(home, "demo")
 
 
 def test_the_demo_ends_with_a_summary_of_records_quality_errors_answer_and_next_steps(demo):
