@@ -9,7 +9,7 @@ from tests.pipelines.conftest import ROOT, Done
 from tests.pipelines.documents import alike, follow
 
 TUTORIALS = ROOT / "docs" / "tutorials"
-IN_ONE_FOLDER = ("first-dump", "record-type", "nightly-service")
+IN_ONE_FOLDER = ("first-dump", "nightly-service", "record-type")
 OF_THE_DEMO = ("what-if", "sql", "notebook")
 
 
