@@ -11,10 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 HOLIDAYS = {"count": "like other days", "skip": "no day of the shift", "only": "the only days of the shift"}
@@ -141,6 +142,8 @@ class Calendar:
 
     def contains(self, name: str, starts: NDArray[np.datetime64]) -> NDArray[np.bool_]:
         """Which intervals belong to a shift, by their local starts, shape (intervals,). Raises CalendarError."""
+        import numpy as np  # The process of the service that takes questions has no use for it.
+
         shift, holidays = self.shift(name), np.array(sorted(self.holidays), "datetime64[D]")
         starts = np.asarray(starts, "datetime64[s]")
         day = starts.astype("datetime64[D]")

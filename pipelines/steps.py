@@ -494,9 +494,16 @@ def _fit(home: Home, say: Progress) -> Fitted:
 
 def calendar(home: Home) -> "Calendar":
     """The shifts and holidays of the settings. Raises EtalonError for settings that cannot be used."""
-    from pipelines import settings
+    from model.calendar import Calendar
+    from state.settings import FILE, read_toml
 
-    return settings.read(home).calendar
+    try:
+        # Without pydantic, which would take half of the time of an answer to import.
+        return Calendar.of(read_toml(home.root / FILE).get("calendar"))
+    except (OSError, ValueError):
+        from pipelines import settings
+
+        return settings.read(home).calendar
 
 
 def prices(home: Home) -> "Prices":

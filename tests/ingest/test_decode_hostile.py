@@ -147,7 +147,7 @@ def test_records_of_an_ims_log_in_a_dump_are_not_taken_for_smf_records() -> None
     pieces = [piece for batch in batches for piece in batch.quarantined]
     assert [(piece.reason, piece.record_seq) for piece in pieces] == [("record_date_not_valid", n) for n in (2, 3, 4)]
     assert all("SMFXDTE" in piece.detail for piece in pieces)
-    assert identify("dump", dump + log).kind == Kind.SMF
+    assert identify("dump", dump * 4 + log).kind == Kind.SMF
 
 
 def test_a_type_without_layout_is_counted_with_its_bytes() -> None:

@@ -7,6 +7,8 @@ import duckdb
 
 #: When a row was loaded is no part of what was loaded.
 _TIMES = {"loaded_at"}
+#: What was taken out of a warehouse is remembered, so that a snapshot with fewer files is known to be wanted.
+_MEMORY = ("meta", "dropped")
 
 
 def content_hash(db_path: str | Path, schemas: tuple[str, ...] = ("raw", "meta")) -> str:
@@ -22,6 +24,8 @@ def content_hash(db_path: str | Path, schemas: tuple[str, ...] = ("raw", "meta")
             list(schemas),
         ).fetchall()
         for schema, table, columns, size in tables:
+            if (schema, table) == _MEMORY:
+                continue
             kept = [column for column in columns if column["n"] not in _TIMES]
             running.update(repr((schema, table, [(c["n"], c["t"]) for c in kept])).encode())
             if size == 0:
