@@ -55,7 +55,7 @@ def test_the_night_of_a_day_ends_on_the_next():
 def test_the_condition_in_sql_chooses_the_same_intervals(moment):
     for name in OURS.shifts:
         sql = f"SELECT {OURS.condition(name, 'start')} FROM (SELECT ?::TIMESTAMP AS start)"
-        assert duckdb.execute(sql, [moment]).fetchone() == (belongs(name, moment),), name
+        assert duckdb.execute(sql, [moment]).fetchall() == [(belongs(name, moment),)], name
 
 
 def test_a_calendar_is_the_same_after_being_written_down():
