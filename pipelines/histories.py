@@ -29,9 +29,11 @@ _QUERIES = {
         ios_per_tran, mean_idle, cp_using_s, cp_delay_s, ziip_using_s, ziip_delay_s
         FROM marts.fct_service_class SEMI JOIN recent USING (interval_key)""",
     "systems": "SELECT system_id, smf_sid, cpc_type FROM marts.dim_system",
-    "machines": """SELECT cpc AS machine, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s,
-        is_dedicated, weight, is_initially_capped, cap_engines, logical_processors, shared_engines, physical_engines
+    "machines": """SELECT coalesce(cpc_name, cpc) AS machine, smf_sid, lpar_name, engine_type, interval_start_utc,
+        interval_s, dispatch_s, is_dedicated, weight, is_initially_capped, cap_engines, logical_processors,
+        shared_engines, physical_engines
         FROM marts.fct_cpc_interval
+        LEFT JOIN (SELECT DISTINCT coalesce(cpc_serial, smf_sid) AS cpc, cpc_name FROM marts.dim_system) USING (cpc)
         SEMI JOIN (SELECT DISTINCT start_at FROM recent) ON start_at = interval_start_utc""",
     "transactions": """SELECT interval_key, class_kind, workload, transaction_class, transactions_ended
         FROM marts.fct_transaction_cost SEMI JOIN recent USING (interval_key)

@@ -18,8 +18,8 @@ log = Log()
 
 _MSU = """
     WITH located AS (
-      SELECT smf_sid, any_value(cpc) AS machine FROM marts.fct_cpc_interval
-      WHERE smf_sid IS NOT NULL GROUP BY ALL),
+      SELECT smf_sid, any_value(cpc_name) AS machine FROM marts.dim_system
+      SEMI JOIN marts.fct_cpc_interval USING (smf_sid) GROUP BY ALL),
     recent AS (
       SELECT *, max(interval_start_local) OVER (PARTITION BY name) AS last FROM marts.fct_msu
       WHERE scope = 'lpar' AND hours_averaged > 3.9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from serve.evidence import number
@@ -149,24 +150,28 @@ _LAST_DAYS = """
         100 * sum(used) / sum(online) AS mean_pct, 100 * max(used / online) AS peak_pct
       FROM busy JOIN last USING (scope, name) WHERE online > 0 GROUP BY ALL),
     msu AS (
-      SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local, sum(r4ha_msu) AS r4ha
+      SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local, sum(msu) AS msu, sum(r4ha_msu) AS r4ha
       FROM marts.fct_msu m JOIN (SELECT DISTINCT system_id, smf_sid FROM marts.dim_system) d ON m.name = d.smf_sid
       WHERE m.scope = 'lpar' GROUP BY d.system_id, m.interval_start_utc, m.interval_start_local
       UNION ALL
-      SELECT 'machine', name, interval_start_local, r4ha_msu FROM marts.fct_msu WHERE scope = 'cpc')
+      SELECT 'machine', name, interval_start_local, msu, r4ha_msu FROM marts.fct_msu WHERE scope = 'cpc')
     SELECT l.scope, l.name, l.start::date AS last_day, d.cps, d.mean_pct, d.peak_pct,
       w.mean_pct AS week_before_mean_pct, w.peak_pct AS week_before_peak_pct, l.highest_pct, l.highest_at,
-      (SELECT max(r4ha) FROM msu m WHERE (m.scope, m.name) = (l.scope, l.name)
-       AND m.interval_start_local > l.start - INTERVAL 24 HOUR AND m.interval_start_local <= l.start) AS r4ha_msu
+      m.* EXCLUDE (scope, name)
     FROM last l JOIN days d USING (scope, name)
+    LEFT JOIN (
+      SELECT m.scope, m.name, max(m.msu) AS highest_msu, arg_max(m.interval_start_local, m.msu) AS highest_msu_at,
+        max(m.r4ha) AS highest_r4ha_msu, arg_max(m.interval_start_local, m.r4ha) AS highest_r4ha_at,
+        max(m.r4ha) FILTER (m.interval_start_local > l.start - INTERVAL 24 HOUR) AS r4ha_msu
+      FROM msu m JOIN last l USING (scope, name) GROUP BY ALL) m USING (scope, name)
     LEFT JOIN days w ON w.scope = l.scope AND w.name = l.name AND w.back = 7
     WHERE d.back = 0
     ORDER BY l.scope, l.name
 """
 
 _LPARS = """
-    SELECT s.system_id, list(DISTINCT s.smf_sid ORDER BY s.smf_sid) AS lpars, any_value(s.cpc_type) AS cpc_type,
-      any_value(s.cpc_model) AS cpc_model, sum(s.cps) AS cps, sum(s.ziips) AS ziips, sum(s.intervals) AS intervals,
+    SELECT s.system_id, list(DISTINCT s.smf_sid ORDER BY s.smf_sid) AS lpars,
+      any_value(s.cpc_name) AS machine_name, sum(s.cps) AS cps, sum(s.ziips) AS ziips, sum(s.intervals) AS intervals,
       sum(s.run_intervals) AS run_intervals, min(s.first_start_local) AS first_start_local,
       max(s.last_start_local) AS last_start_local,
       any_value((SELECT any_value(cpc) FROM marts.fct_cpc_interval m WHERE m.smf_sid = s.smf_sid)) AS machine
@@ -188,6 +193,7 @@ def overview(snapshot: Snapshot) -> Overview:
     published = snapshot.published_at()
     lpars = {row["system_id"]: row for row in snapshot.rows(_LPARS)}
     on_machine = {row["machine"]: row["lpars"] for row in snapshot.rows(_ON_MACHINE)}
+    names = {about["machine"]: about["machine_name"] for about in lpars.values()}
     systems, machines = [], []
     for row in snapshot.rows(_LAST_DAYS):
         last = {
@@ -197,12 +203,17 @@ def overview(snapshot: Snapshot) -> Overview:
                 f"{name}_busy_pct": number(row[f"{name}_pct"])
                 for name in ("mean", "peak", "week_before_mean", "week_before_peak", "highest")
             },
-            "r4ha_msu": number(row["r4ha_msu"]),
+            **{name: number(row[name]) for name in ("r4ha_msu", "highest_msu", "highest_r4ha_msu")},
+            **{name: row[name].isoformat() if row[name] else None for name in ("highest_msu_at", "highest_r4ha_at")},
         }
         if row["scope"] == "machine":
             machines.append(
                 MachineOverview(
-                    machine=row["name"], cps=number(row["cps"]), lpars=on_machine.get(row["name"], 0), **last
+                    machine=row["name"],
+                    machine_name=names.get(row["name"], row["name"]),
+                    cps=number(row["cps"]),
+                    lpars=on_machine.get(row["name"], 0),
+                    **last,
                 )
             )
             continue
@@ -212,8 +223,8 @@ def overview(snapshot: Snapshot) -> Overview:
         systems.append(
             SystemOverview(
                 system=row["name"],
-                machine=str(about["machine"] or about["cpc_type"] or ""),
-                machine_type=" ".join(filter(None, (about["cpc_type"], about["cpc_model"]))),
+                machine=str(about["machine"] or ""),
+                machine_name=about["machine_name"],
                 lpars=about["lpars"],
                 cps=about["cps"],
                 ziips=about["ziips"],
@@ -253,18 +264,20 @@ def history(
 
     during: SQL of the intervals that count, such as those of a shift.
     """
-    series = " UNION ALL ".join(f"({query})" for query in _SERIES)
     span, within = _SPAN.format(during=during), _WITHIN.format(during=during)
-    query = _COLUMNS.format(series.format(bucket=BUCKETS[every], within=within, span=span, own=_OWN))
-    buckets, *columns = snapshot.rows(query, [system, first, last] * len(_SERIES))
-    return History(
-        system=system,
-        every=every,
-        start_local=buckets["starts"] or [],
-        columns=[
-            Column(kind=one["kind"], name=one["name"], unit=one["unit"], values=one["values_"]) for one in columns
-        ],
-    )
+    series = [query.format(bucket=BUCKETS[every], within=within, span=span, own=_OWN) for query in _SERIES]
+    starts, columns = columns_over(snapshot, series, [system, first, last] * len(_SERIES))
+    return History(system=system, every=every, start_local=starts, columns=columns)
+
+
+def columns_over(
+    snapshot: Snapshot, series: Sequence[str], parameters: list[Any] | dict[str, Any]
+) -> tuple[list[str], list[Column]]:
+    """The buckets of queries for bucket, kind, name, unit and value, and a column with a value for each of them."""
+    query = _COLUMNS.format(" UNION ALL ".join(f"({query})" for query in series))
+    buckets, *rows = snapshot.rows(query, parameters)
+    columns = [Column(kind=one["kind"], name=one["name"], unit=one["unit"], values=one["values_"]) for one in rows]
+    return buckets["starts"] or [], columns
 
 
 def classes(snapshot: Snapshot, system: str, during: str = "true") -> list[ClassRow]:

@@ -58,7 +58,7 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
             one.least, one.most = places / MOST_PLACES, places * MOST_PLACES
         options.append(one)
     for name, law in entry["response"].items():
-        if "of_interval" in law:
+        if law.get("interval_sd"):
             options.append(Option(key=f"response_ms.{name}", label=f"Measured response of {name}, ms", today=None))
     return options + _effects(entry.get("adjustments", {}), {"cpu"}, parts_of(entry))
 

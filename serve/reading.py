@@ -1,18 +1,20 @@
 """Addresses under ``/v1`` that read histories, files and residuals: what the page shows beside its questions."""
 
 import datetime as dt
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
 from model.calendar import CalendarError
-from serve import data_state, history, periods
+from serve import cpcs, data_state, history, periods
 from serve.encoding import as_json
 from serve.history import Every
 from serve.problems import Problem
 from serve.records import (
     Classes,
     ClassHistory,
+    Cpc,
+    CpcHistory,
     Files,
     Fitted,
     History,
@@ -36,6 +38,7 @@ def router(service: Service) -> APIRouter:
     """The reading addresses over one state folder."""
     routes = APIRouter(tags=["history"])
     _add_histories(routes, service)
+    _add_cpcs(routes, service)
     _add_evidence(routes, service)
     return routes
 
@@ -121,6 +124,33 @@ def _add_histories(routes: APIRouter, service: Service) -> None:
         return Periods(system=system, changes=changes)
 
 
+def _add_cpcs(routes: APIRouter, service: Service) -> None:
+    """What was recorded of CPCs and every LPAR on them."""
+    snapshot = service.snapshot
+
+    @routes.get("/v1/cpcs/{cpc}")
+    def cpc_about(cpc: str) -> Cpc:
+        """Describe a CPC, by identifier or name: recorded peaks, and share, caps and use of every LPAR."""
+        return cpcs.about(snapshot, _cpc(snapshot, cpc))
+
+    @routes.get("/v1/cpcs/{cpc}/history")
+    def cpc_series(
+        cpc: str, first: From = None, to: To = None, every: Every | None = None, shift: OfShift = ""
+    ) -> CpcHistory:
+        """Follow engines, MSU and R4HA of a CPC by LPAR over local time, with physical engines and limits."""
+        known = _cpc(snapshot, cpc)
+        begin, end = _within((known["first"], known["last"]), first, to)
+        return cpcs.history(snapshot, known["cpc"], begin, end, _step(every, begin, end), during(service, shift))
+
+
+def _cpc(snapshot: Snapshot, cpc: str) -> dict[str, Any]:
+    known = cpcs.find(snapshot, cpc)
+    if known is None:
+        message = f"the snapshot has no intervals of CPC {cpc!r}; see /v1/overview"
+        raise Problem(404, "unknown-cpc", message, field="cpc")
+    return known
+
+
 def _add_evidence(routes: APIRouter, service: Service) -> None:
     """What histories and model rest on: records, residuals, the last check, files."""
     snapshot = service.snapshot
@@ -164,12 +194,18 @@ def _local(field: str, given: dt.datetime) -> dt.datetime:
 def _span(
     snapshot: Snapshot, system: str, first: dt.datetime | None, to: dt.datetime | None
 ) -> tuple[dt.datetime, dt.datetime]:
-    """The span of a request within what was recorded; Problem 404 for a system the snapshot does not know, 422 for a
-    span that ends before it begins."""
+    """The span of a request within what was recorded of a system; Problem 404 for an unknown system."""
     recorded = history.span(snapshot, system)
     if recorded is None:
         message = f"the snapshot has no intervals of {system!r}; see /v1/overview"
         raise Problem(404, "unknown-system", message, field="system")
+    return _within(recorded, first, to)
+
+
+def _within(
+    recorded: tuple[dt.datetime, dt.datetime], first: dt.datetime | None, to: dt.datetime | None
+) -> tuple[dt.datetime, dt.datetime]:
+    """The part of a recorded span that a request asks for; Problem 422 for one that ends before it begins."""
     if first is not None and to is not None and to <= first:
         raise Problem(422, "invalid-request", f"to: {to} should be after from, {first}", field="to")
     end = recorded[1] + dt.timedelta(seconds=1)

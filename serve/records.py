@@ -18,12 +18,17 @@ class LastDay(BaseModel):
     highest_busy_pct: float | None = Field(description="busiest interval ever recorded")
     highest_at: str
     r4ha_msu: float | None = Field(description="highest rolling four-hour average of the last 24 hours, MSU")
+    highest_msu: float | None = Field(description="highest MSU of an interval ever recorded")
+    highest_msu_at: str | None
+    highest_r4ha_msu: float | None = Field(description="highest rolling four-hour average ever recorded, MSU")
+    highest_r4ha_at: str | None
 
 
 class MachineOverview(LastDay):
     """A machine with all its LPARs."""
 
     machine: str
+    machine_name: str
     cps: float | None = Field(description="physical CPs")
     lpars: int = Field(
         description="LPARs that shared its CPs in the last 24 hours, those without records of their own among them"
@@ -35,7 +40,7 @@ class SystemOverview(LastDay):
 
     system: str
     machine: str
-    machine_type: str
+    machine_name: str
     lpars: list[str]
     cps: int | None
     ziips: int | None
@@ -81,6 +86,62 @@ class History(BaseModel):
     every: str = Field(description="interval, hour or day: what one value is the mean of")
     start_local: list[str]
     columns: list[Column]
+
+
+class CpcHistory(BaseModel):
+    """Engines dispatched, MSU and R4HA of a CPC over local time, by LPAR and capacity group, with their limits."""
+
+    cpc: str
+    every: str = Field(description="interval, hour or day: what one value is the mean of")
+    start_local: list[str]
+    columns: list[Column]
+
+
+class Peak(BaseModel):
+    """The highest recorded interval: engines of a pool, MSU, or R4HA, and what there is of it in all."""
+
+    kind: str = Field(description="cp, ziip, msu or r4ha_msu")
+    unit: str
+    value: float
+    at_local: str
+    capacity: float | None = Field(description="physical engines, or the MSU of all physical CPs; null if not recorded")
+
+
+class CpcLpar(BaseModel):
+    """An LPAR of a CPC, or PHYSICAL (PR/SM): its last definition, and its use over the last seven days."""
+
+    lpar: str
+    system: str | None = Field(description="its system; null for an LPAR without records of its own")
+    cps: float | None = Field(description="logical CPs")
+    weight: float | None
+    share_pct: float | None = Field(description="its weight in percent of all weights")
+    share_engines: float | None = Field(description="that share of the shared physical CPs")
+    is_dedicated: bool | None
+    is_capped: bool | None = Field(description="whether initial capping holds it to its share")
+    cap_engines: float | None = Field(description="absolute cap")
+    group_cap_engines: float | None = Field(description="absolute cap of its LPAR group")
+    defined_capacity_msu: float | None
+    capacity_group: str | None
+    capacity_group_limit_msu: float | None
+    cps_used: float | None = Field(description="mean number of busy physical CPs")
+    peak_cps_used: float | None
+    peak_at: str | None
+    ziips: float | None = Field(description="logical zIIPs")
+    ziips_used: float | None
+    capped_pct: float | None = Field(description="highest part of an interval in which capping limited it")
+    r4ha_msu: float | None = Field(description="highest rolling four-hour average; null without its own records")
+
+
+class Cpc(BaseModel):
+    """A CPC: its recorded peaks, and every LPAR that shared it in the last 24 hours."""
+
+    cpc: str
+    name: str
+    first_start_local: str
+    last_start_local: str
+    msu_per_engine: float | None
+    peaks: list[Peak]
+    lpars: list[CpcLpar]
 
 
 class ClassHistory(History):

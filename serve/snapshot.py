@@ -75,7 +75,7 @@ class Snapshot:
         if self._connection is None or identity_of(self.path) != self._identity:
             await asyncio.get_running_loop().run_in_executor(self._opener, self.rows, "SELECT 1")
 
-    def rows(self, sql: str, parameters: list[Any] | None = None) -> list[dict[str, Any]]:
+    def rows(self, sql: str, parameters: list[Any] | dict[str, Any] | None = None) -> list[dict[str, Any]]:
         """All rows of a small query as dictionaries; errors as :meth:`cursor`."""
         with self.cursor() as cursor:
             cursor.execute(sql, parameters or [])

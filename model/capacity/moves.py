@@ -18,6 +18,9 @@ from model.hardware.ratings import RatedMachine, Speed, identity, most_engines, 
 
 Array = NDArray[np.float64]
 
+FEWEST_DIGITS = 4
+"""Least length of the end of a name by which a CPC is meant."""
+
 
 @dataclass(frozen=True)
 class Destination:
@@ -80,7 +83,9 @@ def moved(system: System, scenario: Scenario, there: Destination, notes: list[st
 
 
 def lpar_of(system: System, cpc: Any) -> tuple[str, Mapping[str, Any]]:
-    """The first system of the installation that was recorded on a machine of this name, and its id.
+    """The first system of the installation that was recorded on a CPC, and its id.
+
+    The CPC is named as the answers name it (``2964-708 …12345``), or by the end of that name, such as ``12345``.
 
     Raises:
         QuestionError: there is none; machines that there are, are named.
@@ -89,9 +94,12 @@ def lpar_of(system: System, cpc: Any) -> tuple[str, Mapping[str, Any]]:
     for name, entry in installation(system).items():
         if "on_machine" in entry and "profile" in entry:
             known.setdefault(str(entry["on_machine"]["name"]), (name, entry))
-    for name, found in known.items():
-        if name.casefold() == str(cpc).strip().casefold():
-            return found
+    wanted = str(cpc).strip().casefold()
+    same = [name for name in known if name.casefold() == wanted] or [
+        name for name in known if len(wanted) >= FEWEST_DIGITS and name.casefold().endswith(wanted)
+    ]
+    if len(same) == 1:
+        return known[same[0]]
     raise QuestionError("cpc", cpc, f"cpc: no machine {cpc!r} of the installation is recorded", known)
 
 

@@ -4,6 +4,7 @@ import { ask } from "/static/client.js";
 import { h, refusal } from "/static/dom.js";
 import { minute, staleness } from "/static/figures.js";
 import { address, current } from "/static/route.js";
+import { cpc } from "/static/views/cpc.js";
 import { compare } from "/static/views/compare.js";
 import { data } from "/static/views/data.js";
 import { headroom } from "/static/views/headroom.js";
@@ -15,6 +16,7 @@ import { whatIf } from "/static/views/what-if.js";
 
 const VIEWS = {
   overview: ["Overview", overview],
+  cpc: ["CPC", cpc],
   lpar: ["LPAR", lpar],
   "what-if": ["What if", whatIf],
   headroom: ["Headroom", headroom],
@@ -24,6 +26,7 @@ const VIEWS = {
   data: ["Data", data],
 };
 const OF_ALL = new Set(["overview", "r4ha", "data"]);
+const OF_CPC = "cpc";
 const $ = (id) => document.getElementById(id);
 const known = {
   systems: new Map(),
@@ -57,6 +60,7 @@ async function learn() {
     ...names.map((name) => new Option(name, name)),
     ...(studied.length ? [h("optgroup", { label: "Measured at conditions" }, studied)] : []),
   );
+  $("cpc").replaceChildren(...[...known.machines.values()].map((one) => new Option(one.machine_name, one.machine)));
   $("state").textContent = [
     known.modelVersion ? `model ${known.modelVersion}` : known.problem?.message,
     known.published ? `data published ${minute(known.published)} UTC` : "no data published",
@@ -65,38 +69,59 @@ async function learn() {
     .join(" · ");
 }
 
+// The system that an address is about: the one it names, else the last one that was looked at.
+function systemOf(view, params) {
+  const wanted = params.get("system") ?? sessionStorage.getItem("etalon-system");
+  const options = [...$("system").options].map((option) => option.value);
+  const system = options.includes(wanted) || params.has("system") ? wanted : options[0];
+  if (view !== OF_CPC && !OF_ALL.has(view) && system) {
+    sessionStorage.setItem("etalon-system", system);
+    $("system").value = system;
+  }
+  return system;
+}
+
+// The CPC that an address is about: the one it names, else that of the system.
+function cpcOf(params, system) {
+  const wanted = params.get("machine") ?? known.histories.get(params.get("system") ?? system)?.machine;
+  const machine = params.has("machine") || known.machines.has(wanted) ? wanted : [...known.machines.keys()][0];
+  $("cpc").value = machine ?? "";
+  return machine;
+}
+
 async function show() {
   const mine = ++turn;
   const { view: asked, params } = current();
   const view = VIEWS[asked] ? asked : "overview";
   const [title, render] = VIEWS[view];
-  const wanted = params.get("system") ?? sessionStorage.getItem("etalon-system");
-  const options = [...$("system").options].map((option) => option.value);
-  const system = options.includes(wanted) || params.has("system") ? wanted : options[0];
-  if (!OF_ALL.has(view) && system) {
-    sessionStorage.setItem("etalon-system", system);
-    $("system").value = system;
-  }
-  $("choice").hidden = OF_ALL.has(view);
+  const system = systemOf(view, params);
+  const machine = cpcOf(params, system);
+  const subject = view === OF_CPC ? (known.machines.get(machine)?.machine_name ?? machine) : system;
+  const ofSystem = view !== OF_CPC && !OF_ALL.has(view);
+  $("choice").hidden = !ofSystem;
+  $("cpc-choice").hidden = view !== OF_CPC;
   document.title = `${title} · Etalon`;
   for (const link of $("views").children) {
     link.removeAttribute("aria-current");
     if (link.dataset.view === view) link.setAttribute("aria-current", "page");
-    link.href = address(link.dataset.view, OF_ALL.has(link.dataset.view) ? {} : { system });
+    link.href = address(
+      link.dataset.view,
+      link.dataset.view === OF_CPC ? { machine } : OF_ALL.has(link.dataset.view) ? {} : { system },
+    );
   }
   const body = h("div", { className: "view", id: `view-${view}` });
-  $("main").replaceChildren(h("h1", { tabIndex: -1 }, OF_ALL.has(view) ? title : `${title}: ${system ?? ""}`), body);
+  $("main").replaceChildren(h("h1", { tabIndex: -1 }, OF_ALL.has(view) ? title : `${title}: ${subject ?? ""}`), body);
   document.body.dataset.ready = "";
   try {
-    if (!OF_ALL.has(view) && !system)
+    if (!OF_ALL.has(view) && !subject)
       throw (
         known.problem ??
         known.snapshotProblem ??
         new Error("There is nothing to show yet: run etalon demo, or etalon ingest, build and fit on your own records.")
       );
-    const stale = OF_ALL.has(view) ? "" : staleness(known.histories.get(system)?.last_day);
+    const stale = !ofSystem ? "" : staleness(known.histories.get(system)?.last_day);
     if (stale) body.before(h("p", { className: "warning" }, `${system}: ${stale}. Answers and forecasts begin there.`));
-    await render(body, { system, params, known });
+    await render(body, { system, machine, params, known });
   } catch (error) {
     if (mine === turn) body.replaceChildren(refusal(error));
   }
@@ -115,6 +140,9 @@ function chooseSystem() {
 for (const [view, [title]] of Object.entries(VIEWS))
   $("views").append(h("a", { href: `#/${view}`, "data-view": view }, title));
 $("system").addEventListener("change", chooseSystem);
+$("cpc").addEventListener("change", () => {
+  location.hash = address(OF_CPC, { machine: $("cpc").value });
+});
 // What stands after # is a view's address, so the browser's own way to a place on the page is not open.
 $("skip").addEventListener("click", (event) => {
   event.preventDefault();

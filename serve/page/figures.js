@@ -24,6 +24,14 @@ export const change = (pct) => {
 };
 export const day = (iso) => (iso ? iso.slice(0, 10) : "–");
 export const minute = (iso) => iso.slice(0, 16).replace("T", " ");
+// A local time of the records as planners write it: Tue 10 Nov 10:45; with the year where it is not this one.
+const CLOCK = { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" };
+export function clock(iso) {
+  if (!iso) return "–";
+  const at = new Date(`${iso.slice(0, 16)}Z`);
+  const year = at.getUTCFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
+  return `${at.toLocaleDateString("en-GB", { ...CLOCK, ...year }).replace(",", "")} ${iso.slice(11, 16)}`;
+}
 // Local times of the records have no zone: they are drawn as they stand.
 export const seconds = (iso) => Date.parse(`${iso.length > 10 ? iso : `${iso}T00:00:00`}Z`) / 1000;
 export const local = (s) => new Date(1000 * s).toISOString().slice(0, 19);

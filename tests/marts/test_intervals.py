@@ -83,6 +83,15 @@ def test_systems_say_what_machine_they_ran_on(marts: Query) -> None:
     assert {row["service_units_per_s"] for row in rows} == {1000.0}
 
 
+def test_a_machine_is_named_by_type_model_and_the_end_of_its_serial_number(marts: Query) -> None:
+    rows = marts("select smf_sid, coalesce(cpc_serial, smf_sid) as cpc, cpc_type, cpc_name from marts.dim_system")
+    for row in rows:
+        serial = row["cpc"].lstrip("0")
+        assert row["cpc_name"].endswith(serial[-5:])
+        assert row["cpc_type"] is None or row["cpc_name"].startswith(row["cpc_type"])
+    assert len({row["cpc_name"] for row in rows}) == len({row["cpc"] for row in rows})
+
+
 def test_real_reports_show_the_busy_of_every_interval_as_printed(real_marts: Query) -> None:
     rows = real_marts(
         "select u.cpu_busy_pct, u.mvs_busy_pct, t.lpar_busy_pct printed_lpar, t.mvs_busy_pct printed_mvs, u.source "

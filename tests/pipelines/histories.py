@@ -14,7 +14,7 @@ EMPTY = {
     "fct_served_class": "class_name, served_class_name, times_served",
     "fct_cpc_interval": "cpc, smf_sid, lpar_name, engine_type, interval_start_utc, interval_s, dispatch_s, "
     "is_dedicated, weight, is_initially_capped, cap_engines, logical_processors, shared_engines, physical_engines",
-    "dim_system": "system_id, smf_sid, cpc_type",
+    "dim_system": "system_id, smf_sid, cpc_serial, cpc_name, cpc_type",
 }
 
 

@@ -43,7 +43,9 @@ def record(home: Path) -> None:
         con.execute("CREATE TABLE marts.fct_interval_utilization AS SELECT * FROM rows")
         con.execute(
             "CREATE TABLE marts.dim_system AS SELECT 'PRDA' AS system_id, 'PRDA' AS smf_sid, '3906' AS cpc_type, "
-            "'704' AS cpc_model, 4 AS cps, 0 AS ziips, count(*) AS intervals, 0 AS run_intervals, "
+            "'704' AS cpc_model, 'CEC1' AS cpc_serial, '3906-704 CEC1' AS cpc_name, "
+            "20e6 / 3600 AS software_service_units_per_s, 4 AS cps, 0 AS ziips, "
+            "count(*) AS intervals, 0 AS run_intervals, "
             "min(interval_start_local) AS first_start_local, max(interval_start_local) AS last_start_local FROM rows"
         )
         con.execute(
@@ -69,7 +71,7 @@ def record(home: Path) -> None:
             "0.4 AS performance_index, 'CICS' AS workload, 70.0 AS cp_msu FROM rows"
         )
         con.execute(
-            "CREATE TABLE marts.fct_cpc_interval AS "
+            "CREATE TABLE marts.fct_cpc_interval AS WITH described AS ("
             "SELECT 'CEC1' AS cpc, 'PRDA' AS smf_sid, 'PRDA' AS lpar_name, "
             "interval_start_local, interval_start_local AS interval_start_utc, 'CP' AS engine_type, "
             "false AS is_dedicated, weight, 8.0 AS shared_engines, NULL::double AS cap_engines, "
@@ -78,7 +80,11 @@ def record(home: Path) -> None:
             "UNION ALL SELECT 'CEC1', NULL, 'PRDB', interval_start_local, interval_start_local, 'CP', false, 500.0, "
             "8.0, NULL, 3600.0, interval_s, 8.0 FROM rows "
             "UNION ALL SELECT 'CEC1', NULL, 'DELETED', interval_start_local, interval_start_local, 'CP', false, 0.0, "
-            "8.0, NULL, 0.0, interval_s, 8.0 FROM rows WHERE interval_start_local < TIMESTAMP '2026-09-08'"
+            "8.0, NULL, 0.0, interval_s, 8.0 FROM rows WHERE interval_start_local < TIMESTAMP '2026-09-08') "
+            "SELECT *, 4 AS logical_processors, false AS is_initially_capped, NULL::double AS group_cap_engines, "
+            "if(lpar_name = 'PRDB', 120.0, 0.0) AS defined_capacity_msu, 0.0 AS capped_pct, "
+            "if(lpar_name = 'PRDA', 'GROUP1', NULL) AS capacity_group_name, "
+            "if(lpar_name = 'PRDA', 250.0, 0.0) AS capacity_group_limit_msu FROM described"
         )
         con.execute(
             "CREATE TABLE marts.fct_msu AS SELECT 'lpar' AS scope, 'PRDA' AS name, interval_start_local, "
@@ -121,6 +127,6 @@ def modelled() -> dict:
     from model.calibration.production import entry
     from tests.cases.histories import history
 
-    machine = {"name": "CEC1", "engines": 8.0, "share": 0.375, "capped": False, "management": 0.0}
+    machine = {"name": "3906-704 CEC1", "engines": 8.0, "share": 0.375, "capped": False, "management": 0.0}
     weights = {"own": 300.0, "total": 800.0}
     return {**entry(history(growth_per_week=0.01)), "on_machine": machine, "weights": weights}

@@ -21,6 +21,8 @@ def test_the_overview_sets_the_last_day_beside_the_same_day_a_week_before(client
     found = client("GET", "/v1/overview").json()
     (system,) = found["systems"]
     assert (system["system"], system["machine"], system["last_day"]) == ("PRDA", "CEC1", "2026-09-22")
+    assert system["machine_name"] == "3906-704 CEC1"
+    assert (system["highest_msu"], system["highest_msu_at"]) == (100.0, "2026-09-07T00:00:00")
     assert system["peak_busy_pct"] == pytest.approx(100 * (1 + 23 / 24) / 4)
     assert system["week_before_peak_busy_pct"] == pytest.approx(system["peak_busy_pct"])
     assert system["r4ha_msu"] == 90.0
@@ -28,6 +30,43 @@ def test_the_overview_sets_the_last_day_beside_the_same_day_a_week_before(client
     assert machine["lpars"] == 2
     assert (machine["machine"], machine["cps"], machine["r4ha_msu"]) == ("CEC1", 8, 180.0)
     assert machine["peak_busy_pct"] == pytest.approx(100 * (1 + 23 / 24 + 1) / 8)
+
+
+@pytest.mark.parametrize("name", ["CEC1", "3906-704 CEC1"])
+def test_a_cpc_is_described_by_its_identifier_or_its_name_with_every_lpar_and_its_limits(client, history, name):
+    found = client("GET", f"/v1/cpcs/{name}").json()
+    peaks = {one["kind"]: one for one in found["peaks"]}
+    assert (found["name"], found["msu_per_engine"]) == ("3906-704 CEC1", pytest.approx(20.0))
+    assert (peaks["cp"]["capacity"], peaks["cp"]["value"]) == (8.0, pytest.approx(2 + 23 / 24))
+    assert peaks["cp"]["at_local"].endswith("T23:00:00")
+    assert (peaks["r4ha_msu"]["value"], peaks["r4ha_msu"]["capacity"]) == (180.0, pytest.approx(160.0))
+    own, other = found["lpars"]
+    assert (own["lpar"], own["system"], own["capacity_group"], own["capacity_group_limit_msu"]) == (
+        "PRDA",
+        "PRDA",
+        "GROUP1",
+        250.0,
+    )
+    assert (own["share_pct"], own["share_engines"]) == (pytest.approx(37.5), pytest.approx(3.0))
+    assert (other["lpar"], other["system"], other["defined_capacity_msu"], other["r4ha_msu"]) == (
+        "PRDB",
+        None,
+        120.0,
+        None,
+    )
+
+
+def test_a_cpc_is_followed_by_lpar_with_its_physical_engines_and_its_limits(client, history):
+    found = client("GET", "/v1/cpcs/CEC1/history?every=day").json()
+    by_kind = {(column["kind"], column["name"]): column["values"] for column in found["columns"]}
+    assert by_kind["cp_lpar", "PRDB"][0] == pytest.approx(1.0)
+    assert by_kind["cp_physical", "physical"] == [8.0] * DAYS
+    assert by_kind["cp_peak", "highest interval"][0] == pytest.approx(2 + 23 / 24)
+    assert by_kind["r4ha_msu", "R4HA"][0] == 180.0
+    assert by_kind["r4ha_group", "GROUP1"][0] == 90.0
+    assert by_kind["group_limit", "GROUP1"][0] == 250.0
+    assert by_kind["defined_capacity", "PRDB"][0] == 120.0
+    assert client("GET", "/v1/cpcs/NONE/history").status_code == 404
 
 
 def test_a_last_day_of_a_few_hours_is_made_whole_by_the_day_before(client, history):
@@ -306,7 +345,7 @@ def test_options_offer_what_the_records_show():
         ],
         "usage": {"aor": {}},
         "streams": [{"name": "orders"}],
-        "response": {"orders": {"of_interval": [0.01, 0.1]}, "web": {}},
+        "response": {"orders": {"interval_sd": 0.02}, "web": {}},
         "adjustments": {
             "encryption": claim("Data sets encrypted", "cpu"),
             "flashcopy": claim("FlashCopy", "elapsed"),

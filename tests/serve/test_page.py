@@ -17,7 +17,7 @@ from pipelines.home import Home
 from serve.client import Client
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-VIEWS = ("overview", "lpar", "what-if", "headroom", "compare", "r4ha", "model", "data")
+VIEWS = ("overview", "cpc", "lpar", "what-if", "headroom", "compare", "r4ha", "model", "data")
 
 pytestmark = pytest.mark.browser
 
@@ -124,6 +124,23 @@ def test_the_overview_leads_to_an_lpar_its_classes_and_the_records_behind(seen):
     page.get_by_label("Local start").fill("2026-09-07T00:00")
     page.get_by_role("button", name="Show").last.click()
     page.wait_for_selector("text=SMF 70.1")
+
+
+def test_a_cpc_stacks_its_lpars_up_to_the_physical_cps_and_sets_r4ha_against_its_limits(seen):
+    page = seen.go("lpar?system=PRDA")
+    page.get_by_role("link", name="3906-704 CEC1").click()
+    page.wait_for_selector("#view-cpc .plot canvas")
+    assert seen.text("h1") == "CPC: 3906-704 CEC1"
+    assert "23:00, 2.96 of 8.00 physical CPs were busy (37.0 %); headroom: 5.04 CPs" in seen.text("#headline")
+    stacked = page.locator("figure", has_text="Physical CPs by LPAR").locator(".u-legend").inner_text()
+    assert all(name in stacked for name in ("PRDA", "PRDB", "physical CPs"))
+    limits = page.locator("figure", has_text="R4HA against").locator(".u-legend").inner_text()
+    assert all(name in limits for name in ("R4HA of PRDA", "defined capacity of PRDB", "limit of group GROUP1"))
+    rows = page.locator("section[aria-label^='LPARs of the last 24 hours'] tbody tr").all_inner_texts()
+    assert ["own records" in row for row in rows] == [True, False]
+    assert "defined: 120 MSU" in rows[1]
+    page.get_by_role("link", name="LPAR", exact=True).click()
+    page.wait_for_selector("#view-lpar")
 
 
 def test_a_question_stands_in_its_address_and_comes_back_from_it(seen):
@@ -278,7 +295,7 @@ def test_a_cap_is_asked_as_a_number_of_engines_and_the_machine_stands_above_its_
     page.wait_for_selector(".answers:not([aria-busy])")
     assert "share of the machine by weight or cap" in seen.text("#verdict")
     page = seen.go("overview")
-    assert "CPC CEC1" in seen.text("main table tbody tr:first-child")
+    assert "CPC 3906-704 CEC1" in seen.text("main table tbody tr:first-child")
 
 
 def test_the_overview_says_of_what_day_old_records_are_and_counts_time_from_today(seen):

@@ -31,6 +31,27 @@ engines as (
   from {{ ref('int_engine_interval') }} e
   join {{ ref('int_interval') }} n using (interval_key)
   group by n.system_id, n.smf_sid
+),
+
+-- A CPC is named by its type, its capacity model and the end of its serial number, as far as that tells it from others.
+named as (
+  select system_id, smf_sid, cpc,
+    concat_ws(' ', model, case when serial = '' then cpc when length(serial) > 5 and model is not null
+      then '…' || right(serial, 5) else serial end) as short_name,
+    concat_ws(' ', model, cpc) as long_name
+  from (
+    select *, coalesce(cpc_serial, smf_sid) as cpc, ltrim(cpc, '0') as serial,
+      max(nullif(concat_ws('-', cpc_type, cpc_model), '')) over (partition by cpc) as model
+    from latest
+    left join (select system_id, smf_sid, cpc_type, cpc_model from machine) using (system_id, smf_sid)
+  )
+),
+
+cpc as (
+  select system_id, smf_sid,
+    case when min(cpc) over one_name = max(cpc) over one_name then short_name else long_name end as cpc_name
+  from named
+  window one_name as (partition by short_name)
 )
 
 select
@@ -39,6 +60,7 @@ select
   l.sysplex_name::varchar as sysplex_name,
   l.system_name::varchar as system_name,
   l.cpc_serial::varchar as cpc_serial,
+  c.cpc_name::varchar as cpc_name,
   m.cpc_type::varchar as cpc_type,
   m.cpc_model::varchar as cpc_model,
   m.cpc_physical_model::varchar as cpc_physical_model,
@@ -53,5 +75,6 @@ select
   l.first_start_local::timestamp as first_start_local,
   l.last_start_local::timestamp as last_start_local
 from latest l
+join cpc c using (system_id, smf_sid)
 left join machine m using (system_id, smf_sid)
 left join engines e using (system_id, smf_sid)

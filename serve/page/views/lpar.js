@@ -4,14 +4,13 @@ import { ask } from "/static/client.js";
 import { chart, withHoles } from "/static/chart.js";
 import { answering, h, section } from "/static/dom.js";
 import { change, counted, figure, minute, seconds, whole } from "/static/figures.js";
+import { of, overTime, spanForm, spanOf } from "/static/history.js";
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { spelt, unit, words } from "/static/words.js";
 
 const TARGET_PCT = 90;
-// As many areas as there are colours to tell them apart; the lines over them have others, and dashes.
-const AREAS = ["c1", "c2", "c3", "c4", "c7", "c6"];
 
 export async function lpar(body, { system, params, known }) {
   const path = `/v1/systems/${encodeURIComponent(system)}`;
@@ -20,11 +19,22 @@ export async function lpar(body, { system, params, known }) {
     throw new Error(
       `No history of intervals is known of ${system}: ask What if about measured points, or see Overview.`,
     );
-  const span = Object.fromEntries(["from", "to"].filter((key) => params.get(key)).map((key) => [key, params.get(key)]));
+  const span = spanOf(params);
   const query = new URLSearchParams(span).toString();
   const [history, classes] = await Promise.all([ask(`${path}/history?${query}`), ask(`${path}/classes`)]);
   body.append(
-    spanForm(system, about, span, params),
+    spanForm(
+      about,
+      span,
+      (from, to) => {
+        location.hash = address("lpar", { ...Object.fromEntries(params), system, from, to });
+      },
+      [
+        `${about.lpars.join(", ")} on CPC `,
+        about.machine ? h("a", { href: address("cpc", { machine: about.machine }) }, about.machine_name) : about.machine_name,
+        `${about.cps ? `, ${counted(about.cps, "CP")}` : ""}${about.ziips ? `, ${counted(about.ziips, "zIIP")}` : ""}`,
+      ],
+    ),
     engines(history, about),
     ...ziips(history),
     ...msu(history),
@@ -34,33 +44,6 @@ export async function lpar(body, { system, params, known }) {
   body.append(behind(path, about, params));
 }
 
-function spanForm(system, about, span, params) {
-  const first = h("input", { type: "date", value: (span.from ?? about.first_start_local).slice(0, 10) });
-  const last = h("input", { type: "date", value: (span.to ?? about.last_start_local).slice(0, 10) });
-  const go = (from, to) => {
-    location.hash = address("lpar", { ...Object.fromEntries(params), system, from, to });
-  };
-  const show = (event) => {
-    event.preventDefault();
-    go(`${first.value}T00:00:00`, `${last.value}T23:59:59`);
-  };
-  return h(
-    "form",
-    { className: "row", ariaLabel: "Time shown", onsubmit: show },
-    h("label", {}, "From ", first),
-    h("label", {}, "to ", last),
-    h("button", {}, "Show"),
-    h("button", { type: "button", className: "plain", onclick: () => go("", "") }, "All"),
-    h(
-      "p",
-      { className: "quiet" },
-      `${about.lpars.join(", ")} on CPC ${about.machine}${about.cps ? `, ${counted(about.cps, "CP")}` : ""}${about.ziips ? `, ${counted(about.ziips, "zIIP")}` : ""}`,
-    ),
-  );
-}
-
-const of = (history, kind) => history.columns.filter((column) => column.kind === kind);
-
 // The engines in use at which the LPAR is as busy as it should be at most.
 const aimed = (history) =>
   of(history, "cp_online").map((column) => ({
@@ -68,33 +51,7 @@ const aimed = (history) =>
     values: column.values.map((value) => (value === null ? null : (TARGET_PCT / 100) * value)),
   }));
 
-function timed(history, columns) {
-  const [xs, values] = withHoles(
-    history.start_local.map(seconds),
-    columns.map((column) => column.values),
-  );
-  return [xs, columns.map((column, i) => ({ ...column, values: values[i] }))];
-}
-
-const EVERY = { interval: "each interval", hour: "means of an hour", day: "means of a day" };
-
-// Uncaptured time and class groups, the largest first; those beyond the colours there are as one.
-function areas(history) {
-  const groups = [...of(history, "uncaptured"), ...of(history, "class_group")];
-  const rest = groups.length > AREAS.length ? groups.splice(AREAS.length - 1) : [];
-  if (rest.length)
-    groups.push({
-      name: `${rest.length} smaller groups`,
-      values: rest[0].values.map((_, i) => {
-        const there = rest.map((group) => group.values[i]).filter((value) => value !== null);
-        return there.length ? there.reduce((sum, value) => sum + value, 0) : null;
-      }),
-    });
-  return groups.map((group, i) => ({ ...group, colour: AREAS[i] }));
-}
-
 function engines(history) {
-  const groups = areas(history);
   const lines = [
     ["cp_busy", "busy of all", "c5", undefined],
     ["cp_peak", "highest interval", "c5", [2, 3]],
@@ -113,15 +70,15 @@ function engines(history) {
         width: kind === "cp_busy" ? 1 : 1.5,
       })),
     );
-  const [xs, all] = timed(history, [...groups, ...lines]);
   return section(
     "General-purpose engines in use",
-    chart({
-      title: `General-purpose engines in use by class group, ${EVERY[history.every]}`,
-      x: { label: "local time", values: xs, time: true },
-      y: { label: "engines", unit: "engines" },
-      stack: all.slice(0, groups.length),
-      lines: all.slice(groups.length),
+    overTime(history, {
+      title: "General-purpose engines in use by class group",
+      unit: "engines",
+      // Uncaptured time below the class groups.
+      stack: [...of(history, "uncaptured"), ...of(history, "class_group")],
+      rest: "groups",
+      lines,
     }),
   );
 }
@@ -129,40 +86,18 @@ function engines(history) {
 function ziips(history) {
   const busy = of(history, "ziip_busy");
   if (!busy.some((column) => column.values.some((value) => value > 0))) return [];
-  const [xs, lines] = timed(history, [
+  const lines = [
     ...busy.map((column) => ({ ...column, name: "busy", colour: "c3" })),
     ...of(history, "ziip_online").map((column) => ({ ...column, name: "zIIPs online", colour: "c8", width: 1.5 })),
-  ]);
-  return [
-    section(
-      "zIIPs in use",
-      chart({
-        title: `zIIPs in use, ${EVERY[history.every]}`,
-        x: { label: "local time", values: xs, time: true },
-        y: { label: "engines", unit: "engines" },
-        lines,
-      }),
-    ),
   ];
+  return [section("zIIPs in use", overTime(history, { title: "zIIPs in use", unit: "engines", lines }))];
 }
 
 function msu(history) {
-  const found = ["msu", "r4ha_msu", "msu_capacity"].flatMap((kind, i) =>
+  const lines = ["msu", "r4ha_msu", "msu_capacity"].flatMap((kind, i) =>
     of(history, kind).map((column) => ({ ...column, colour: ["c1", "c2", "c8"][i], width: i === 1 ? 2 : 1 })),
   );
-  if (!found.length) return [];
-  const [xs, lines] = timed(history, found);
-  return [
-    section(
-      "MSU",
-      chart({
-        title: `MSU and their R4HA, ${EVERY[history.every]}`,
-        x: { label: "local time", values: xs, time: true },
-        y: { label: "MSU", unit: "MSU" },
-        lines,
-      }),
-    ),
-  ];
+  return lines.length ? [section("MSU", overTime(history, { title: "MSU and their R4HA", unit: "MSU", lines }))] : [];
 }
 
 function classTable(system, classes, span) {

@@ -141,7 +141,7 @@ function everyLpar(known, look) {
       const link = h("a", { href: address("lpar", { system: one.system }) }, one.system);
       return row(one, alone ? link : h("span", { className: "inner" }, link), Boolean(fitted), verdict(fitted?.gate));
     });
-    const all = machine && !alone && row(machine, h("strong", {}, `CPC ${name}`), asked.length > 0, "");
+    const all = machine && !alone && row(machine, h("strong", {}, h("a", { href: address("cpc", { machine: name }) }, `CPC ${machine?.machine_name ?? name}`)), asked.length > 0, "");
     fillHeadroom(name, alone ? null : machine, asked, cells, look);
     return all ? [all, ...below] : below;
   });
@@ -247,7 +247,7 @@ async function fillHeadroom(name, machine, systems, cells, look) {
   });
   if (!machine || !systems.length) return;
   // Each LPAR foresees its machine by its own growth: the one that fills it first is named.
-  const own = found.flatMap(({ value }) => value?.crossings ?? []).filter((one) => one.resource === `machine ${name}`);
+  const own = found.flatMap(({ value }) => value?.crossings ?? []).filter((one) => one.resource === `machine ${machine.machine_name}`);
   const [first] = own.sort((a, b) => b.already - a.already || (a.value ?? "9").localeCompare(b.value ?? "9"));
   tell(cells.get(machine), first, new Error("no model knows the machine"));
 }
