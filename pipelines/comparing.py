@@ -35,9 +35,9 @@ def compare(
     """
     from ingest import warehouse
     from model.studies import comparison
-    from model.studies.comparison.judging import About
     from model.studies.comparison.runs import from_rows
-    from model.studies.comparison.selecting import unknown_system
+    from model.studies.comparison.selection import unknown_system
+    from model.studies.comparison.verdicts import About
 
     asked = [comparison.parse(text) for text in runs]
     catalogue = {

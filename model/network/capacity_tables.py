@@ -69,8 +69,8 @@ class CapacityTable:
         for row in self.rows:
             if row.machine == machine and row.workload.casefold() == workload.casefold():
                 return row
-        known = sorted({f"{r.machine} {r.workload}" for r in self.rows})
-        raise NetworkError(f"no capacity of {machine!r} for {workload!r}; known: {', '.join(known[:12])}")
+        choices = sorted({f"{r.machine} {r.workload}" for r in self.rows})
+        raise NetworkError(f"no capacity of {machine!r} for {workload!r}; known: {', '.join(choices[:12])}")
 
     def effect(self, measured_on: str, target: str, workload: str) -> Effect:
         """The effect of moving ``workload`` from the machine it was measured on to another."""

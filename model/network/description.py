@@ -57,13 +57,13 @@ class Network:
 
     def operations(self, name: str) -> list[Op]:
         """The route of a class as elementary operations, overheads of its stations included in the service."""
-        known: dict[str, list[Op]] = self.derived.setdefault("operations", {})
-        if name not in known:
+        by_class: dict[str, list[Op]] = self.derived.setdefault("operations", {})
+        if name not in by_class:
             owner = next(c for c in self.classes if c.name == name)
             ops = lower(name, owner.route, dict(self.procedures))
             fixed = {s.name: (s.overhead_s, s.cost_s_per_byte) for s in self.stations}
-            known[name] = [_with_overhead(op, *fixed.get(op.name, (0.0, 0.0))) for op in ops]
-        return list(known[name])
+            by_class[name] = [_with_overhead(op, *fixed.get(op.name, (0.0, 0.0))) for op in ops]
+        return list(by_class[name])
 
     @classmethod
     def from_toml(cls, text: str) -> Network:

@@ -40,10 +40,10 @@ def flows(network: Network) -> Flows:
     A ``heuristic`` coupling-facility request counts as synchronous. Raises :class:`NetworkError` when a route never
     ends.
     """
-    known = network.derived.get("flows")
-    if not isinstance(known, Flows):
-        known = network.derived["flows"] = _flows(network)
-    return known
+    result = network.derived.get("flows")
+    if not isinstance(result, Flows):
+        result = network.derived["flows"] = _flows(network)
+    return result
 
 
 def _flows(network: Network) -> Flows:

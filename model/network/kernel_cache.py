@@ -74,8 +74,8 @@ class _Files(IndexDataCacheFile):
     def load(self, key: Any) -> Any:
         for file in self._files():
             with suppress(Exception):  # What is damaged is compiled anew, in whatever way it cannot be read.
-                if (found := file.load(key)) is not None:
-                    return found
+                if (code := file.load(key)) is not None:
+                    return code
         return None
 
     def save(self, key: Any, data: Any) -> None:

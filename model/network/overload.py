@@ -30,19 +30,19 @@ def overloaded_by_arrivals(net: Arrays, throughput: Floats | None = None) -> dic
     """
     out = {}
     each = net.work
-    asked_of = net.rates.clip(0) @ each
-    can = most_work(net, asked_of)
+    total_work = net.rates.clip(0) @ each
+    can = most_work(net, total_work)
     for k, station in enumerate(net.network.stations):
         if net.delay[k] or station.capacity is not None or station.overflow is not None:
             continue
-        asked = asked_of[k]
-        if throughput is not None and station.discipline.ranked and asked > 0:
+        demand = total_work[k]
+        if throughput is not None and station.discipline.ranked and demand > 0:
             lowest = net.priority[net.rates * each[:, k] > 0].min()
             above = (net.users > 0) & (net.priority > lowest)
-            asked += float((throughput * each[:, k])[above].sum())
-        if asked >= can[k] * FULL:
-            out[station.name] = float(asked / can[k])
-    held = unwaited_holding(net, net.rates.clip(0), asked_of)
+            demand += float((throughput * each[:, k])[above].sum())
+        if demand >= can[k] * FULL:
+            out[station.name] = float(demand / can[k])
+    held = unwaited_holding(net, net.rates.clip(0), total_work)
     for rho, resource in enumerate(net.network.resources):
         places = resource.capacity * resource.instances
         if held[rho] >= places:
@@ -65,29 +65,29 @@ def most_work(net: Arrays, work: Floats) -> Floats:
             cap = share.weight / total * cec.engines if share.cap == "share" else share.cap
             if not isinstance(cap, str):
                 most[k] = min(most[k], float(cap))
-        asked = [min(float(work[k]), float(most[k])) for k, _ in members]
-        if sum(asked) >= cec.engines:
-            given = water_filling(asked, [share.weight for _, share in members], cec.engines)
-            for (k, _), part, wanted in zip(members, given, asked, strict=True):
+        demand = [min(float(work[k]), float(most[k])) for k, _ in members]
+        if sum(demand) >= cec.engines:
+            given = water_filling(demand, [share.weight for _, share in members], cec.engines)
+            for (k, _), part, wanted in zip(members, given, demand, strict=True):
                 if wanted > 0 and part <= wanted * (1 - 1e-12):
                     most[k] = part
     return most
 
 
-def water_filling(asked: Sequence[float], weights: Sequence[float], engines: float) -> list[float]:
+def water_filling(demand: Sequence[float], weights: Sequence[float], engines: float) -> list[float]:
     """Engines each LPAR gets: all it asks for while it stays below its part by weight, the rest divided by weight."""
-    given = [0.0] * len(asked)
-    open_ = [i for i, a in enumerate(asked) if a > 0]
+    given = [0.0] * len(demand)
+    open_ = [i for i, a in enumerate(demand) if a > 0]
     left = engines
     while open_:
         total = sum(weights[i] for i in open_)
-        below = [i for i in open_ if asked[i] <= left * weights[i] / total * (1 + 1e-12)]
+        below = [i for i in open_ if demand[i] <= left * weights[i] / total * (1 + 1e-12)]
         if not below:
             for i in open_:
                 given[i] = left * weights[i] / total
             break
         for i in below:
-            given[i] = asked[i]
-        left -= sum(asked[i] for i in below)
+            given[i] = demand[i]
+        left -= sum(demand[i] for i in below)
         open_ = [i for i in open_ if i not in below]
     return given

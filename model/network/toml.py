@@ -104,16 +104,16 @@ def _magnitudes(value: Any, key: str) -> None:
         for inner in value:
             _magnitudes(inner, key)
     elif isinstance(value, int | float) and LARGEST < abs(value) < math.inf:
-        said = f"{value:g}" if isinstance(value, float) else f"a number of {value.bit_length():,} bits"
-        raise NetworkError(f"{key} is {said}; no number in a network is beyond {LARGEST:g}")
+        text = f"{value:g}" if isinstance(value, float) else f"a number of {value.bit_length():,} bits"
+        raise NetworkError(f"{key} is {text}; no number in a network is beyond {LARGEST:g}")
 
 
-def _only(table: Table, what: str, known: str) -> None:
+def _only(table: Table, what: str, keys: str) -> None:
     if not isinstance(table, dict):
         raise NetworkError(f"{what}: a table is expected, got {table!r}")
-    unknown = sorted(set(table) - set(known.split()))
+    unknown = sorted(set(table) - set(keys.split()))
     if unknown:
-        raise NetworkError(f"{what}: unknown key {unknown[0]!r}; known: {known.replace(' ', ', ')}")
+        raise NetworkError(f"{what}: unknown key {unknown[0]!r}; known: {keys.replace(' ', ', ')}")
 
 
 _STEPS: dict[str, tuple[type, str]] = {
@@ -304,9 +304,9 @@ def _step_table(step: Step) -> Table:
 
 def _distribution_table(d: Distribution) -> Table:
     _, stem, others = _DISTRIBUTIONS[d.kind]
-    known = {"phases": int(d.shape), "scv": d.shape, "probabilities": d.weights, "weights": d.weights}
+    by_key = {"phases": int(d.shape), "scv": d.shape, "probabilities": d.weights, "weights": d.weights}
     times = {f"{stem}_s": d.values if stem.endswith("s") else d.values[0]}
-    return times | {key: known[key] for key in others} | {"kind": d.kind} | ({"plus_s": d.offset} if d.offset else {})
+    return times | {key: by_key[key] for key in others} | {"kind": d.kind} | ({"plus_s": d.offset} if d.offset else {})
 
 
 def toml_key(name: str) -> str:

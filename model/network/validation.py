@@ -46,8 +46,8 @@ def check(network: Network) -> None:
         raise NetworkError(f"network {network.name!r}: " + "; ".join(problems))
 
 
-def _choice(value: object, known: tuple[str, ...], what: str) -> list[str]:
-    return [] if value in known else [f"{what} must be one of {', '.join(known)}, got {value!r}"]
+def _choice(value: object, allowed: tuple[str, ...], what: str) -> list[str]:
+    return [] if value in allowed else [f"{what} must be one of {', '.join(allowed)}, got {value!r}"]
 
 
 def _station(station: Station, network: Network) -> list[str]:
@@ -121,20 +121,20 @@ def _classes(network: Network) -> list[str]:
     refusing = {s.name for s in network.stations if s.capacity is not None and s.when_full == "reject"}
     refusing |= {r.name for r in network.resources if r.queue_limit is not None}
     for cls in network.classes:
-        said = f"class {cls.name!r}:"
+        where = f"class {cls.name!r}:"
         if cls.arrivals is not None and cls.users:
-            out.append(f"{said} is either open (arrivals) or closed (users), not both")
+            out.append(f"{where} is either open (arrivals) or closed (users), not both")
         if cls.users < 0:
-            out.append(f"{said} users must be zero or more")
+            out.append(f"{where} users must be zero or more")
         if not 0 < cls.weight < math.inf:
-            out.append(f"{said} weight must be positive")
+            out.append(f"{where} weight must be positive")
         if cls.arrivals is not None:
             if cls.arrivals.interarrival.mean <= 0 or cls.arrivals.batch.mean <= 0:
-                out.append(f"{said} arrivals need a positive mean")
+                out.append(f"{where} arrivals need a positive mean")
             if (cls.arrivals.on is None) != (cls.arrivals.off is None):
-                out.append(f"{said} on and off periods come together")
+                out.append(f"{where} on and off periods come together")
             elif cls.arrivals.on is not None and cls.arrivals.on.mean <= 0:
-                out.append(f"{said} on periods need a positive mean")
+                out.append(f"{where} on periods need a positive mean")
         try:
             ops = network.operations(cls.name)
         except RouteError as error:
@@ -142,29 +142,29 @@ def _classes(network: Network) -> list[str]:
             continue
         for op in ops:
             if op.kind in ("visit", "cf_decide") and op.name not in stations:
-                out.append(f"{said} step {op.step + 1} visits unknown station {op.name!r}")
+                out.append(f"{where} step {op.step + 1} visits unknown station {op.name!r}")
             if op.kind in ("acquire", "release") and op.name not in resources:
-                out.append(f"{said} step {op.step + 1} uses unknown resource {op.name!r}")
+                out.append(f"{where} step {op.step + 1} uses unknown resource {op.name!r}")
             if op.kind == "switch" and op.name not in network.class_names:
-                out.append(f"{said} step {op.step + 1} switches to unknown class {op.name!r}")
+                out.append(f"{where} step {op.step + 1} switches to unknown class {op.name!r}")
             if op.kind == "acquire":
                 taken = next((r for r in network.resources if r.name == op.name), None)
                 limit = taken.capacity if taken is not None else op.units
                 own = dict(op.held).get(op.name, 0) + dict(op.held_around).get(op.name, 0)
                 if taken is not None and taken.instances > 1 and own:
-                    out.append(f"{said} step {op.step + 1} takes {op.name!r} again while holding one of its instances")
+                    out.append(f"{where} step {op.step + 1} takes {op.name!r} again while holding one of its instances")
                 if not 1 <= op.units <= limit:
-                    out.append(f"{said} step {op.step + 1} takes {op.units} of {op.name!r}, which has {limit}")
+                    out.append(f"{where} step {op.step + 1} takes {op.units} of {op.name!r}, which has {limit}")
                 elif own + op.units > limit:
                     waits = f"while holding {own} of its {limit}: it would wait for itself"
-                    out.append(f"{said} step {op.step + 1} takes {op.units} of {op.name!r} {waits}")
+                    out.append(f"{where} step {op.step + 1} takes {op.units} of {op.name!r} {waits}")
             if op.in_branch and op.name in refusing:
                 out.append(
-                    f"{said} step {op.step + 1}: {op.name!r} turns away when full, which a branch of a fork cannot be; "
-                    "use when_full = 'block', or leave capacity or queue_limit out"
+                    f"{where} step {op.step + 1}: {op.name!r} turns away when full, which a branch of a fork cannot be"
+                    "; use when_full = 'block', or leave capacity or queue_limit out"
                 )
             if op.keep and op.name in stations and not network.station(op.name).discipline.queues:
-                out.append(f"{said} step {op.step + 1}: the engine of a request cannot be a delay")
+                out.append(f"{where} step {op.step + 1}: the engine of a request cannot be a delay")
         if cls.users and not any(op.kind == "visit" for op in ops):
-            out.append(f"{said} a closed class must visit a station")
+            out.append(f"{where} a closed class must visit a station")
     return out

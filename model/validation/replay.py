@@ -70,8 +70,9 @@ def replayed(found: Described, recorded: Transactions, seed: int = 1) -> list[di
     parts = {name: _part(found, name, classes, arrival) for name in known}
     network = _with_rest(found.network, parts)
     index = np.array([network.class_names.index(name) for name in classes], np.uint16)
-    beside = [c.name for c in network.classes if c.arrivals is not None and c.name not in known]
-    _, left_s = replay(network, arrival, index, {CP: _work(network, classes, cpu)}, beside=beside, seed=seed)
+    random_classes = [c.name for c in network.classes if c.arrivals is not None and c.name not in known]
+    work = {CP: _work(network, classes, cpu)}
+    _, left_s = replay(network, arrival, index, work, random_classes=random_classes, seed=seed)
     lasted = left_s - arrival
     return [_row(name, parts[name], response[classes == name], lasted[classes == name]) for name in sorted(known)]
 

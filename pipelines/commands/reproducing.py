@@ -29,7 +29,7 @@ def reproduce(
 ) -> None:
     """Compare published figures with Etalon's results."""
     from model.studies.reproduction import report
-    from model.studies.reproduction.comparing import FAILING
+    from model.studies.reproduction.verdicts import FAILING
     from pipelines import reproduction
 
     home = Home.from_environment()

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from model.published import catalogue
-from model.studies.reproduction.comparing import Marts, Result, compare
 from model.studies.reproduction.report import summary
+from model.studies.reproduction.verdicts import Marts, Result, compare
 from tests.marts.published import EXPECTED
 from tests.marts.warehouses import OWN_METRIC, TASKS_OF
 from tests.shared import shared

@@ -41,7 +41,8 @@ def cics_tasks(lived: Lived, seen: Sequence[Measured], number: int, random: np.r
     others = [c.name for k, c in enumerate(network.classes) if c.arrivals and not (index == k).any()]
     left = np.full(0, np.nan)
     if len(arrival):
-        _, left = replay(network, arrival, index, {m.lpar.cp: work}, beside=others, seed=int(random.integers(1 << 31)))
+        seed = int(random.integers(1 << 31))
+        _, left = replay(network, arrival, index, {m.lpar.cp: work}, random_classes=others, seed=seed)
     kept = (arrival >= before_s) & np.isfinite(left)
     tasks = _tasks(
         begun,

@@ -51,9 +51,9 @@ def solve(network: Network) -> Solution:
 
 
 def _overload(network: Network, overloaded: dict[str, float]) -> str:
-    asked = ", ".join(f"{name} by {100 * part:.4g} % of what it can do" for name, part in overloaded.items())
+    loads = ", ".join(f"{name} by {100 * part:.4g} % of what it can do" for name, part in overloaded.items())
     return (
-        f"network {network.name!r} has no steady state: arrivals load {asked}. Lower the rates or add capacity; "
+        f"network {network.name!r} has no steady state: arrivals load {loads}. Lower the rates or add capacity; "
         "`etalon simulate MODEL.toml` shows which classes keep their response"
     )
 

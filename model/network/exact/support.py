@@ -60,8 +60,8 @@ def _check(element: Any, where: str, support: Support) -> None:
         value = getattr(element, field.name)
         allowed = supported.get(field.name, (_default(field),))
         if allowed is not ANY and value not in allowed:
-            said = f"{field.name} = {value!r}" if isinstance(value, str | int | float) else field.name
-            raise UnsupportedError(f"{where} has {said if hasattr(element, 'name') else f'{kind.__name__} {said}'}")
+            text = f"{field.name} = {value!r}" if isinstance(value, str | int | float) else field.name
+            raise UnsupportedError(f"{where} has {text if hasattr(element, 'name') else f'{kind.__name__} {text}'}")
         for part in _elements(value):
             name = getattr(part, "name", "")
             what = "class" if isinstance(part, TransactionClass) else type(part).__name__.lower()

@@ -146,9 +146,9 @@ def lane_tables(arrays: dict[str, np.ndarray], network: Network, levels: list[in
 
 
 def _dense_ranks(lanes: list[list[int]], station: int) -> None:
-    own = [lane for lane in lanes if lane[L.L_STATION] == station]
-    order = sorted({lane[L.L_RANK] for lane in own})
-    for lane in own:
+    station_lanes = [lane for lane in lanes if lane[L.L_STATION] == station]
+    order = sorted({lane[L.L_RANK] for lane in station_lanes})
+    for lane in station_lanes:
         lane[L.L_RANK] = order.index(lane[L.L_RANK])
 
 

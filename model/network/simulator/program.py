@@ -32,7 +32,7 @@ class Trace:
     """Recorded transactions: arrivals in seconds (ascending), class indices, and work in seconds.
 
     ``work`` has one column for each ``column`` name: a visit's label, or a station, whose recorded total is divided
-    over the class's visits there in proportion to their described service. The classes in ``beside`` arrive as
+    over the class's visits there in proportion to their described service. The classes in ``random_classes`` arrive as
     described.
     """
 
@@ -40,7 +40,7 @@ class Trace:
     class_index: np.ndarray
     work_s: np.ndarray
     columns: tuple[str, ...]
-    beside: frozenset[str] = frozenset()
+    random_classes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def _classes(
     )
     sources = []
     for i, c in enumerate(network.classes):
-        if c.arrivals is not None and (trace is None or c.name in trace.beside):
+        if c.arrivals is not None and (trace is None or c.name in trace.random_classes):
             a = c.arrivals
             batch = dists.add(None if a.batch == Distribution.deterministic(1.0) else a.batch)
             sources.append([i, dists.add(a.interarrival), batch, dists.add(a.on), dists.add(a.off), 0, 0, 0])

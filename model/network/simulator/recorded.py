@@ -83,24 +83,24 @@ def _unit(name: str) -> tuple[str, float]:
 
 def _place(network: Network, column: str, stem: str) -> str:
     labels = [label for c in network.classes for s in c.route if (label := getattr(s, "label", ""))]
-    known = [*network.station_names, *dict.fromkeys(labels)]
-    for name in known:
+    places = [*network.station_names, *dict.fromkeys(labels)]
+    for name in places:
         if stem == name or stem.lower() == name.lower().replace(" ", "_"):
             return name
-    raise NetworkError(f"column {column!r} is neither a station nor a label of a visit; known: {', '.join(known)}")
+    raise NetworkError(f"column {column!r} is neither a station nor a label of a visit; known: {', '.join(places)}")
 
 
 def _classes(network: Network, names: np.ndarray | None, count: int) -> np.ndarray:
-    known = {name: i for i, name in enumerate(network.class_names)}
+    index = {name: i for i, name in enumerate(network.class_names)}
     if names is None:
-        if len(known) > 1:
-            raise NetworkError(f"a network of several classes needs a column 'class' with: {', '.join(known)}")
+        if len(index) > 1:
+            raise NetworkError(f"a network of several classes needs a column 'class' with: {', '.join(index)}")
         return np.zeros(count, np.uint16)
-    found, rows = np.unique(np.asarray(names, dtype=str), return_inverse=True)
-    unknown = [str(name) for name in found if name not in known]
+    distinct, rows = np.unique(np.asarray(names, dtype=str), return_inverse=True)
+    unknown = [str(name) for name in distinct if name not in index]
     if unknown:
         raise NetworkError(
             f"column 'class' has {', '.join(map(repr, unknown[:5]))}, which the network has not; leave them out or "
-            f"name them as one of: {', '.join(known)}"
+            f"name them as one of: {', '.join(index)}"
         )
-    return np.array([known[str(name)] for name in found], np.uint16)[rows]
+    return np.array([index[str(name)] for name in distinct], np.uint16)[rows]

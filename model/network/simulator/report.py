@@ -91,14 +91,15 @@ def replayed_rows(network: Network, records: Recorded, left_s: np.ndarray) -> li
     """Each class of a replay: transactions, those turned away, and its response replayed beside the recorded one."""
     rows = []
     for k, name in enumerate(network.class_names):
-        own = records.classes == k
-        if not own.any():
+        mask = records.classes == k
+        if not mask.any():
             continue
-        response = left_s[own] - records.arrival_s[own]
+        response = left_s[mask] - records.arrival_s[mask]
         done = response[np.isfinite(response)]
-        row: dict[str, Any] = {"class": name, "transactions": int(own.sum()), "turned_away": int(own.sum()) - len(done)}
+        count = int(mask.sum())
+        row: dict[str, Any] = {"class": name, "transactions": count, "turned_away": count - len(done)}
         row["replayed_s"] = _spread(done)
-        row["recorded_s"] = _spread(records.response_s[own]) if records.response_s is not None else None
+        row["recorded_s"] = _spread(records.response_s[mask]) if records.response_s is not None else None
         rows.append(row)
     return rows
 

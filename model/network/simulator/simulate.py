@@ -85,7 +85,7 @@ def replay(
     classes: np.ndarray,
     work_s: Mapping[str, np.ndarray],
     *,
-    beside: Collection[str] = (),
+    random_classes: Collection[str] = (),
     seed: int = 0,
     level: float = 0.95,
     details: bool = False,
@@ -95,12 +95,12 @@ def replay(
     ``arrival_s`` ascends; ``classes`` holds class indices into ``network.classes``; ``work_s`` maps a visit's label,
     or a station (whose recorded total is divided over the visits there), to seconds of each transaction. Service of
     visits not named there is drawn as described. Closed classes of the network run beside the trace, and the classes
-    named in ``beside``, which arrive as described; no others do. ``details`` as in :func:`simulate`.
+    named in ``random_classes``, which arrive as described; no others do. ``details`` as in :func:`simulate`.
 
     Returns the result and the departure time of each transaction (NaN for one turned away). The recorded
     transactions are the whole population, so estimates have no interval.
     """
-    trace = _trace(network, arrival_s, classes, work_s, beside)
+    trace = _trace(network, arrival_s, classes, work_s, random_classes)
     program = compile_network(network, trace)
     run = Replication(program, np.random.SeedSequence(seed), 1 << 28, keep_departures=True, details=details)
     run.advance_through_trace()
@@ -115,7 +115,7 @@ def _trace(
     arrival_s: np.ndarray,
     classes: np.ndarray,
     work_s: Mapping[str, np.ndarray],
-    beside: Collection[str],
+    random_classes: Collection[str],
 ) -> Trace:
     arrivals = np.ascontiguousarray(arrival_s, np.float64)
     index = np.ascontiguousarray(classes, np.uint16)
@@ -133,16 +133,16 @@ def _trace(
             f"class {users[0]!r} has users, who come of themselves; transactions are replayed in classes without users"
         )
     come = {c.name for k, c in enumerate(network.classes) if c.arrivals is not None and not np.any(index == k)}
-    if not set(beside) <= come:
+    if not set(random_classes) <= come:
         raise NetworkError(
-            f"class {min(set(beside) - come)!r} cannot run beside the trace: it is in it, or never arrives"
+            f"class {min(set(random_classes) - come)!r} cannot run beside the trace: it is in it, or never arrives"
         )
     work = np.empty((len(arrivals), max(1, len(work_s))))
     for column, (name, values) in enumerate(work_s.items()):
         if len(values) != len(arrivals) or not np.all(np.asarray(values) >= 0):
             raise NetworkError(f"work for {name!r} needs one value of zero or more for each arrival")
         work[:, column] = values
-    return Trace(arrivals, index, work, tuple(work_s), frozenset(beside))
+    return Trace(arrivals, index, work, tuple(work_s), frozenset(random_classes))
 
 
 def _groups(program: Program, runs: list[Replication], level: float) -> summary.Groups:

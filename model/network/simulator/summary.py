@@ -157,17 +157,17 @@ def stations(groups: Groups) -> dict[str, StationResult]:
 def _station(groups: Groups, s: int) -> StationResult:
     station = groups.program.network.stations[s]
     names = groups.program.network.class_names
-    visit, own = groups.visit[:, :, s], groups.station[:, s]
+    visit, totals = groups.visit[:, :, s], groups.station[:, s]
     engine = visit[..., L.V_USING] + visit[..., L.V_SPIN]
     kind = groups.program.arrays["st_i"][s, L.S_KIND]
-    busy = own[:, L.X_BUSY_AREA] if kind == L.SHARING else engine.sum(axis=1)
+    busy = totals[:, L.X_BUSY_AREA] if kind == L.SHARING else engine.sum(axis=1)
     servers = float(station.servers) if station.discipline.queues else 1.0
     utilization = groups.per_s(busy / servers)
     worked = engine.sum()
     scale = utilization.value / worked if worked else 0.0
     residence, count = visit[..., L.V_RESIDENCE] + visit[..., L.V_BLOCKED], visit[..., L.V_COUNT]
     n = count.sum()
-    decided = own[:, L.X_SYNC].sum() + own[:, L.X_ASYNC].sum()
+    decided = totals[:, L.X_SYNC].sum() + totals[:, L.X_ASYNC].sum()
     return StationResult(
         visits_per_s=groups.per_s(count.sum(axis=1)),
         utilization=utilization,
@@ -183,10 +183,10 @@ def _station(groups: Groups, s: int) -> StationResult:
         queue_length_by_class={name: groups.per_s(residence[:, k]) for k, name in enumerate(names)},
         throughput_by_class_per_s={name: groups.per_s(count[:, k]) for k, name in enumerate(names)},
         waited_share=float(visit[..., L.V_WAITED].sum() / n) if n else math.nan,
-        thread_density=groups.over(own[:, L.X_ACTIVE_AREA], own[:, L.X_BUSY_AREA]) if station.smt else None,
-        overflow_per_s=groups.per_s(own[:, L.X_OVERFLOWED]).value,
-        rejected_per_s=groups.per_s(own[:, L.X_REJECTED]).value,
-        async_share=float(own[:, L.X_ASYNC].sum() / decided) if decided else None,
+        thread_density=groups.over(totals[:, L.X_ACTIVE_AREA], totals[:, L.X_BUSY_AREA]) if station.smt else None,
+        overflow_per_s=groups.per_s(totals[:, L.X_OVERFLOWED]).value,
+        rejected_per_s=groups.per_s(totals[:, L.X_REJECTED]).value,
+        async_share=float(totals[:, L.X_ASYNC].sum() / decided) if decided else None,
         polarity=_polarity(groups, s) if station.lpar is not None and station.lpar.polarity == "vertical" else None,
     )
 
@@ -269,14 +269,14 @@ def limits(
     names += [(name, "machine") for name in by_machine]
     shares += [estimate.value for estimate in by_machine.values()]
     needed += [estimate.value for estimate in by_machine.values()]
-    found = ranked(names, shares, needed, float(done.sum()))
+    ordered = ranked(names, shares, needed, float(done.sum()))
     arriving = float(net.rates.clip(0).sum())
     full = [
         one._replace(utilisation=overloaded[one.name], rate_per_s=arriving / overloaded[one.name])
-        for one in found
+        for one in ordered
         if one.name in overloaded
     ]
-    return (*sorted(full, key=lambda one: one.rate_per_s), *(one for one in found if one.name not in overloaded))
+    return (*sorted(full, key=lambda one: one.rate_per_s), *(one for one in ordered if one.name not in overloaded))
 
 
 def _share_of_limit(groups: Groups, s: int, result: StationResult) -> float:

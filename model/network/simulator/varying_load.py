@@ -61,11 +61,11 @@ class VaryingLoad:
         run, before = self.replication, self._under_way_s()
         run.advance(run.now + seconds)
         self._integrate()
-        found = views(self.program, run.take())
+        sums = views(self.program, run.take())
         responses = run.tables.histogram.copy()
         run.forget()
         more = self._under_way_s() - before
-        return Stretch(seconds, found["acc_v"], found["acc_t"], found["acc_q"], found["acc_x"], responses, more)
+        return Stretch(seconds, sums["acc_v"], sums["acc_t"], sums["acc_q"], sums["acc_x"], responses, more)
 
     def _integrate(self) -> None:
         """Count engine and thread time up to now."""

@@ -5,13 +5,12 @@ numerators and denominators the marts give; no metric is defined here.
 """
 
 from model.studies.comparison.errors import ComparisonError
-from model.studies.comparison.judging import Band, Comparison, Row, Side, compare
 from model.studies.comparison.runs import Figure, Interval, Measure, Metric, Run, ratio_of_sums
-from model.studies.comparison.selecting import Asked, choose, parse
+from model.studies.comparison.selection import Query, choose, parse
 from model.studies.comparison.steady import Stretch, steady_stretch
+from model.studies.comparison.verdicts import Band, Comparison, Row, Side, compare
 
 __all__ = [
-    "Asked",
     "Band",
     "Comparison",
     "ComparisonError",
@@ -19,6 +18,7 @@ __all__ = [
     "Interval",
     "Measure",
     "Metric",
+    "Query",
     "Row",
     "Run",
     "Side",

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from model.drawing import COLOURS
 from model.studies.comparison.charts import REST, Bars, Layers, Lines, Marks, bars
-from model.studies.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
 from model.studies.comparison.runs import Figure, Metric, Run
+from model.studies.comparison.verdicts import SAME_LOAD_POINTS, Comparison, Row
 
 _WHOLE, _PART = "cpu_us_per_tran", "_cpu_us_per_tran"
-_OWN, _UNCAPTURED = "service_cpu_us_per_tran", "uncaptured_us_per_tran"
+_SERVICE, _UNCAPTURED = "service_cpu_us_per_tran", "uncaptured_us_per_tran"
 _UNKNOWN = "#aaaaaa"
 #: Areas drawn apart; the smallest beyond them are taken together.
 _MOST_AREAS = len(COLOURS) - 1
@@ -69,9 +69,9 @@ def _values(row: Row) -> list[float | None]:
 def _busy_against_rate(runs: Sequence[Run]) -> dict[str, Marks]:
     """Rate and busy of every run, a series for each system; nothing unless some system was measured at two loads."""
     busy = Metric(None, "cpu_busy_pct")
-    found = _by_system(runs, [_mark(run, None, run.figures.get(busy)) for run in runs])
-    loads = [[mark[1] for mark in marks if mark] for marks in found.values()]
-    return found if any(max(each) - min(each) > SAME_LOAD_POINTS for each in loads) else {}
+    series = _by_system(runs, [_mark(run, None, run.figures.get(busy)) for run in runs])
+    loads = [[mark[1] for mark in marks if mark] for marks in series.values()]
+    return series if any(max(each) - min(each) > SAME_LOAD_POINTS for each in loads) else {}
 
 
 def _responses(runs: Sequence[Run], unit: str) -> dict[str, Marks]:
@@ -81,18 +81,18 @@ def _responses(runs: Sequence[Run], unit: str) -> dict[str, Marks]:
     """
     metrics = dict.fromkeys(metric for run in runs for metric in run.figures if _is_response(metric.name, unit))
     several = len({run.system for run in runs}) > 1
-    found: dict[str, Marks] = {}
+    series: dict[str, Marks] = {}
     for metric in metrics:
         of_runs = [run.figures.get(metric) for run in runs]
         marks = [
             _mark(run, metric.workload, figure) if figure and figure.value else None
             for run, figure in zip(runs, of_runs, strict=True)
         ]
-        for system, own in _by_system(runs, marks).items():
+        for system, of_system in _by_system(runs, marks).items():
             name = _plain(metric.name.removesuffix(f"_{unit}")) + (f" {metric.subject}" if metric.subject else "")
-            found[f"{name}, {system}" if several else name] = own
-    drawn = sum(mark is not None for marks in found.values() for mark in marks)
-    return found if drawn > 1 else {}
+            series[f"{name}, {system}" if several else name] = of_system
+    drawn = sum(mark is not None for marks in series.values() for mark in marks)
+    return series if drawn > 1 else {}
 
 
 def _is_response(name: str, unit: str) -> bool:
@@ -103,17 +103,17 @@ def _is_response(name: str, unit: str) -> bool:
 
 def _by_system(runs: Sequence[Run], marks: Marks) -> dict[str, Marks]:
     systems = dict.fromkeys(run.system for run in runs)
-    found: dict[str, Marks] = {}
+    series: dict[str, Marks] = {}
     for system in systems:
-        own = [mark if run.system == system else None for run, mark in zip(runs, marks, strict=True)]
-        if any(own):
-            found[system] = own
-    return found
+        of_system = [mark if run.system == system else None for run, mark in zip(runs, marks, strict=True)]
+        if any(of_system):
+            series[system] = of_system
+    return series
 
 
 def _mark(run: Run, workload: str | None, figure: Figure | None) -> tuple[float, float] | None:
     """The rate of the workload, or of the only one there is, and a figure."""
-    rates = {each.workload: known.value for each, known in run.figures.items() if each.name == "etr_tps"}
+    rates = {each.workload: rate.value for each, rate in run.figures.items() if each.name == "etr_tps"}
     rate = rates.get(workload) if workload in rates else next(iter(rates.values())) if len(rates) == 1 else None
     return None if rate is None or figure is None else (rate, figure.value)
 
@@ -127,14 +127,14 @@ def _components(runs: Sequence[Run]) -> Layers:
     wholes = [_whole(run) for run in runs]
     if sum(whole is not None for whole in wholes) < 2:
         return {}
-    known = [dict(_groups(run, whole.workload)) if whole else {} for run, whole in zip(runs, wholes, strict=True)]
-    names = list(dict.fromkeys(name for groups in known for name in groups))
+    by_run = [dict(_groups(run, whole.workload)) if whole else {} for run, whole in zip(runs, wholes, strict=True)]
+    names = list(dict.fromkeys(name for groups in by_run for name in groups))
     if not names:
         return {"": [(whole.us if whole else None, COLOURS[0]) for whole in wholes]}
     layers: dict[str, Sequence[tuple[float | None, str]]] = {}
     for place, name in enumerate(names):
-        layers[_plain(name)] = [(groups.get(name), COLOURS[place % len(COLOURS)]) for groups in known]
-    paired = list(zip(wholes, known, strict=True))
+        layers[_plain(name)] = [(groups.get(name), COLOURS[place % len(COLOURS)]) for groups in by_run]
+    paired = list(zip(wholes, by_run, strict=True))
     for label in dict.fromkeys(whole.rest for whole in wholes if whole):
         layers[label] = [
             (
@@ -165,14 +165,14 @@ def _whole(run: Run) -> _Whole | None:
         if name == _WHOLE:
             return _Whole(workload, value, "rest of the system")
     for (workload, name), value in values.items():
-        if name == _OWN:
+        if name == _SERVICE:
             return _Whole(workload, value + values.get((workload, _UNCAPTURED), 0.0), "share of uncaptured")
     return None
 
 
 def _groups(run: Run, workload: str | None) -> Iterator[tuple[str, float]]:
     for metric, figure in run.figures.items():
-        if metric.workload == workload and metric.name.endswith(_PART) and metric.name != _OWN and figure.value:
+        if metric.workload == workload and metric.name.endswith(_PART) and metric.name != _SERVICE and figure.value:
             yield metric.name.removesuffix(_PART), figure.value
 
 
@@ -189,11 +189,11 @@ def _areas(comparison: Comparison) -> Layers:
     Totals and figures without a location are left out: they are made of the others or overlap them.
     """
     rows = [row for row in comparison.rows if row.metric.name == "storage_kb" and _is_area(row)]
-    known_of = [any(row.sides[place].figure for row in rows) for place in range(len(comparison.runs))]
+    with_storage = [any(row.sides[place].figure for row in rows) for place in range(len(comparison.runs))]
     sums: dict[str, list[float]] = {}
     for row in rows:
         values = _values(row)
-        if all(value is not None for value, known in zip(values, known_of, strict=True) if known):
+        if all(value is not None for value, has_storage in zip(values, with_storage, strict=True) if has_storage):
             name = _plain((row.metric.subject or "").removesuffix(" below").removesuffix(" above"))
             added = sums.setdefault(name, [0.0] * len(values))
             sums[name] = [before + (value or 0.0) / 1024 for before, value in zip(added, values, strict=True)]

@@ -10,9 +10,9 @@ from datetime import timedelta
 from typing import Any
 
 from model.names import csv_row
-from model.studies.comparison.judging import SAME_LOAD_POINTS, Comparison, Row
 from model.studies.comparison.pictures import labels
 from model.studies.comparison.runs import Figure, Metric, Run
+from model.studies.comparison.verdicts import SAME_LOAD_POINTS, Comparison, Row
 from model.studies.document import Document, Table
 
 _DECIMALS = {"ms": 3, "s": 3, "ratio": 4}

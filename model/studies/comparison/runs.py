@@ -127,8 +127,8 @@ def run(name: str, intervals: Sequence[Interval], measures: Mapping[Metric, Meas
         for metric, part in interval.parts.items():
             gathered.setdefault(metric, []).append(part)
     figures = {metric: aggregate(parts, measures[metric]) for metric, parts in gathered.items()}
-    known = {metric: figure for metric, figure in figures.items() if figure is not None}
-    return Run(name, intervals[0].system, tuple(intervals), chosen, known)
+    measured = {metric: figure for metric, figure in figures.items() if figure is not None}
+    return Run(name, intervals[0].system, tuple(intervals), chosen, measured)
 
 
 def from_rows(rows: Iterable[Mapping[str, object]]) -> tuple[list[Interval], dict[Metric, Measure]]:

@@ -72,9 +72,9 @@ def _adjoin(before: Interval, after: Interval) -> bool:
 
 def _within(stretch: Sequence[Interval], band_points: float, near_pct: float | None) -> bool:
     busy = [interval.busy_pct for interval in stretch]
-    known = [value for value in busy if value is not None]
-    if len(known) < len(busy):
+    values = [value for value in busy if value is not None]
+    if len(values) < len(busy):
         return False
     if near_pct is not None:
-        return all(abs(value - near_pct) <= band_points for value in known)
-    return max(known) - min(known) <= 2 * band_points
+        return all(abs(value - near_pct) <= band_points for value in values)
+    return max(values) - min(values) <= 2 * band_points

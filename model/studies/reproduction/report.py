@@ -8,7 +8,7 @@ from typing import Any
 
 from model.names import csv_row
 from model.studies.document import Document, Table
-from model.studies.reproduction.comparing import EQUAL, EXCEPTED, FAILING, STATEMENT, Result
+from model.studies.reproduction.verdicts import EQUAL, EXCEPTED, FAILING, STATEMENT, Result
 
 VERDICTS = (EQUAL, EXCEPTED, FAILING)
 HEADS = (
@@ -36,7 +36,7 @@ def summary(results: Iterable[Result]) -> dict[str, int]:
 
 def total(results: Results) -> dict[str, int]:
     """The summary over all systems."""
-    return summary(result for found in results.values() for result in found)
+    return summary(result for outcomes in results.values() for result in outcomes)
 
 
 def as_dict(results: Results) -> dict[str, Any]:
@@ -46,11 +46,11 @@ def as_dict(results: Results) -> dict[str, Any]:
         "systems": [
             {
                 "system": system,
-                **summary(found),
-                "statements": sum(result.verdict == STATEMENT for result in found),
-                "results": [_plain(result) for result in found],
+                **summary(outcomes),
+                "statements": sum(result.verdict == STATEMENT for result in outcomes),
+                "results": [_plain(result) for result in outcomes],
             }
-            for system, found in results.items()
+            for system, outcomes in results.items()
         ],
     }
 
@@ -60,8 +60,8 @@ def as_csv(results: Results) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("system", *HEADS))
-    for system, found in results.items():
-        writer.writerows(csv_row((system, *row.values())) for row in map(_shown, found))
+    for system, outcomes in results.items():
+        writer.writerows(csv_row((system, *row.values())) for row in map(_shown, outcomes))
     return text.getvalue()
 
 
@@ -70,7 +70,8 @@ def document(results: Results) -> Document:
     sections: dict[str, Table | Sequence[str]] = {"": _counts(results)}
     sections |= {title: lines for verdict, title in _REMARKABLE if (lines := _of(results, verdict))}
     sections |= {
-        system: Table(HEADS, [list(_shown(result).values()) for result in found]) for system, found in results.items()
+        system: Table(HEADS, [list(_shown(result).values()) for result in outcomes])
+        for system, outcomes in results.items()
     }
     return Document("Published figures, computed from records", _sentence(results), sections)
 
@@ -79,8 +80,8 @@ def _of(results: Results, verdict: str) -> list[str]:
     """A line of words for every figure with this verdict."""
     return [
         f"{system}: {named(result)}, printed {result.figure.value}: {why(result)}"
-        for system, found in results.items()
-        for result in found
+        for system, outcomes in results.items()
+        for result in outcomes
         if result.verdict == verdict
     ]
 
@@ -100,7 +101,7 @@ def why(result: Result) -> str:
 
 def _sentence(results: Results) -> str:
     counts = total(results)
-    statements = sum(result.verdict == STATEMENT for found in results.values() for result in found)
+    statements = sum(result.verdict == STATEMENT for outcomes in results.values() for result in outcomes)
     return (
         f"{counts['values']} published values of {len(results)} systems: {counts['equal']} come out of the records as "
         f"printed, {counts['excepted']} are contradicted by the paper itself, {counts['failing']} fail. "
@@ -111,8 +112,8 @@ def _sentence(results: Results) -> str:
 
 def _counts(results: Results) -> Table:
     rows = []
-    for system, found in results.items():
-        counts = [*summary(found).values(), sum(result.verdict == STATEMENT for result in found)]
+    for system, outcomes in results.items():
+        counts = [*summary(outcomes).values(), sum(result.verdict == STATEMENT for result in outcomes)]
         rows.append([system, *map(str, counts)])
     return Table(("system", "values", *VERDICTS, "statements"), rows)
 

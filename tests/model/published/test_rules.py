@@ -6,7 +6,7 @@ from model.published import catalogue
 from model.published.overview import overview
 from model.published.targeting import contradiction, derived_rule, target, targets_by_writer
 from model.published.values import RuleError, fill
-from model.studies.reproduction.comparing import named
+from model.studies.reproduction.verdicts import named
 
 NUMERIC = [name for name in catalogue.systems() if catalogue.system(name).class_ == "numeric"]
 

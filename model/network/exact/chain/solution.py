@@ -73,8 +73,8 @@ def _most_inside(net: Arrays) -> Ints:
                 servers += int(capacity)
                 continue
             ranked = net.network.stations[k].discipline.ranked
-            beside = net.priority >= net.priority[r] if ranked else np.ones(len(work), dtype=np.bool_)
-            fullest = max(fullest, float(work[beside, k].sum() / can[k]))
+            competing = net.priority >= net.priority[r] if ranked else np.ones(len(work), dtype=np.bool_)
+            fullest = max(fullest, float(work[competing, k].sum() / can[k]))
         # The more arrivals and work vary, the slower long queues get rare.
         arrivals = net.network.classes[r].arrivals
         dispersion = 1.0 if arrivals is None else arrivals.dispersion
@@ -200,12 +200,12 @@ def _stationary(count: int, moves: list[tuple[int, int, float]]) -> tuple[Floats
     if len(at) * float(np.abs(place[apart.row] - place[apart.col]).max()) ** 2 <= MOST_WORK:
         # One state's chance is set to 1; the others follow from their balance.
         rest = splu(balance[1:, 1:]).solve(-balance[1:, [0]].toarray().ravel())
-        found: Floats | None = np.maximum(np.concatenate(([1.0], rest)), 0.0)
+        inner_chances: Floats | None = np.maximum(np.concatenate(([1.0], rest)), 0.0)
     else:
-        found = _relaxed(balance)
-    if found is None:
+        inner_chances = _relaxed(balance)
+    if inner_chances is None:
         return None, len(ends)
-    out[at] = found / found.sum()
+    out[at] = inner_chances / inner_chances.sum()
     return out, len(ends)
 
 
@@ -218,14 +218,14 @@ def _relaxed(balance: Any) -> Floats | None:
         (splu(half.tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.0), (balance - half).tocsr())
         for half in (tril(balance), triu(balance))
     ]
-    found = np.full(balance.shape[0], 1 / balance.shape[0])
+    chances = np.full(balance.shape[0], 1 / balance.shape[0])
     for _ in range(SWEEPS):
-        before = found
+        before = chances
         for factor, rest in halves:
-            found = -factor.solve(rest @ found)
-        found /= found.sum()
-        if float(np.abs(found - before).max()) < SETTLED:
-            return found
+            chances = -factor.solve(rest @ chances)
+        chances /= chances.sum()
+        if float(np.abs(chances - before).max()) < SETTLED:
+            return chances
     return None
 
 

@@ -263,13 +263,13 @@ def test_classes_beside_a_trace_arrive_as_described():
     random = np.random.default_rng(4)
     arrivals = np.cumsum(random.exponential(10.0, 20_000))
     trace = (arrivals, np.zeros(len(arrivals), int), {"cp": random.exponential(1.0, len(arrivals))})
-    result, left = replay(net, *trace, beside=["other"], seed=3)
+    result, left = replay(net, *trace, random_classes=["other"], seed=3)
     assert (left - arrivals).mean() == pytest.approx(1.0 / (1.0 - 0.6), rel=0.06)
     assert result.classes["other"].throughput_per_s.value == pytest.approx(0.5, rel=0.03)
     _, alone = replay(net, *trace)
     assert (alone - arrivals).mean() == pytest.approx(1.0 / (1.0 - 0.1), rel=0.04)
     with pytest.raises(NetworkError, match="class 'traced' cannot run beside"):
-        replay(net, *trace, beside=["traced"])
+        replay(net, *trace, random_classes=["traced"])
 
 
 def test_a_replay_of_two_classes_under_a_limit_keeps_their_order():

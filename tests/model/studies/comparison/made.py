@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from model.studies.comparison import Interval, Measure, Metric
-from model.studies.comparison.judging import About
 from model.studies.comparison.runs import Part
+from model.studies.comparison.verdicts import About
 
 START = datetime(2026, 3, 1, 10)
 SECONDS = 120.0

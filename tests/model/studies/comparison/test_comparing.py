@@ -28,10 +28,10 @@ from model.studies.comparison import (
     ratio_of_sums,
 )
 from model.studies.comparison.charts import Bars, Lines
-from model.studies.comparison.judging import About
 from model.studies.comparison.pictures import figures, pictures
 from model.studies.comparison.report import as_csv, as_dict, document, heads, shown
 from model.studies.comparison.runs import Part, aggregate, from_rows, run
+from model.studies.comparison.verdicts import About
 from model.studies.document import markdown
 from pipelines.comparing import write
 from tests.model.studies.comparison.made import CATALOGUE, MEASURES, START, intervals

@@ -168,14 +168,14 @@ class _Comparison:
             exact = None if value is None else value * operand.factor
             text = f"{operand.metric or figure.metric} of {subject or point}"
             return _Term(exact, exact, Interval(exact or 0.0, exact or 0.0), text)
-        found = named(other, figure, operand)
-        value = self.computed(other, found)
+        source = named(other, figure, operand)
+        value = self.computed(other, source)
         exact = None if value is None else value * operand.factor
         printed = exact
-        if value is not None and prints_as(value, found.value):
-            printed = float(found.value) * operand.factor
-        lo, hi = printed_interval(found.value)
-        text = found.value if operand.factor == 1 else f"{found.value} x {operand.factor:g}"
+        if value is not None and prints_as(value, source.value):
+            printed = float(source.value) * operand.factor
+        lo, hi = printed_interval(source.value)
+        text = source.value if operand.factor == 1 else f"{source.value} x {operand.factor:g}"
         return _Term(exact, printed, Interval(lo * operand.factor, hi * operand.factor), text)
 
 
@@ -185,20 +185,20 @@ def named(system: System, figure: Figure, operand: Operand) -> Figure:
         key: value for key, value in {**figure.conditions, **operand.conditions}.items() if value and value != "*"
     }
     table, metric = operand.table or figure.table, operand.metric or figure.metric
-    found = [
+    matches = [
         other
         for other in system.figures
         if other.table == table and other.metric == metric and other.conditions == conditions
     ]
-    if len(found) != 1:
+    if len(matches) != 1:
         shown = "; ".join(f"{key}={value}" for key, value in conditions.items())
         raise catalogue.CatalogueError(
-            f"{system.id}: {len(found)} figures {metric} of {table} [{shown}], from which {figure.metric} "
+            f"{system.id}: {len(matches)} figures {metric} of {table} [{shown}], from which {figure.metric} "
             f"[{figure.condition}] is to follow"
         )
-    return found[0]
+    return matches[0]
 
 
 def _apply(rule: DerivedRule, values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return compute(rule.rule, known, rule.factor) if len(known) == len(values) else None
+    operands = [value for value in values if value is not None]
+    return compute(rule.rule, operands, rule.factor) if len(operands) == len(values) else None

@@ -8,8 +8,8 @@ import pytest
 from model.published import catalogue
 from model.studies.document import markdown
 from model.studies.reproduction import report
-from model.studies.reproduction.comparing import EQUAL, EXCEPTED, FAILING, STATEMENT, Marts, compare
-from model.studies.reproduction.needs import with_references
+from model.studies.reproduction.references import with_references
+from model.studies.reproduction.verdicts import EQUAL, EXCEPTED, FAILING, STATEMENT, Marts, compare
 from pipelines import pages
 
 FAST_PATH = "ims10-base-fp"

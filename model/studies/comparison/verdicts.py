@@ -225,13 +225,17 @@ def _half_width(a: Figure, b: Figure, confidence: float) -> float | None:
     return float(stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(variance)
 
 
+def _scaled(figure: Figure, factor: float) -> Figure:
+    return Figure(figure.value * factor, _times(figure.se, factor), figure.intervals)
+
+
 def _at_equal_busy(row: Row, busy: Sequence[Figure | None], level: float, band: Band) -> Row | None:
     """The row with every figure scaled by `level` / busy of its run; the scatter of the busy itself is left out."""
     scaled = [
-        Figure(side.figure.value * level / own.value, _times(side.figure.se, level / own.value), side.figure.intervals)
-        if side.figure and own and own.value
+        _scaled(side.figure, level / each.value)
+        if side.figure and each and each.value
         else None
-        for side, own in zip(row.sides, busy, strict=True)
+        for side, each in zip(row.sides, busy, strict=True)
     ]
     if sum(figure is not None for figure in scaled) < 2:
         return None

@@ -7,17 +7,17 @@ from model.published import catalogue
 
 def with_references(systems: Iterable[str]) -> list[str]:
     """The systems and all they refer to, each once, in the order they are met."""
-    found: list[str] = []
+    needed: list[str] = []
     waiting = list(systems)
     while waiting:
         name = waiting.pop(0)
-        if name in found:
+        if name in needed:
             continue
-        found.append(name)
+        needed.append(name)
         plan = catalogue.system(name).lab
         if plan is not None:
             operands = [
                 operand for rules in (plan.derived, plan.contradictions) for rule in rules for operand in rule.operands
             ]
             waiting += [operand.system for operand in operands if operand.system]
-    return found
+    return needed

@@ -15,7 +15,7 @@ _MOST_NAMED = 30
 
 
 @dataclass(frozen=True)
-class Asked:
+class Query:
     """A run as it was asked for: the system, and what stands behind the @ (None for nothing)."""
 
     text: str
@@ -23,13 +23,13 @@ class Asked:
     what: str | None
 
 
-def parse(text: str) -> Asked:
+def parse(text: str) -> Query:
     """`SYSTEM[@WHAT]` taken apart. Raises ComparisonError for an empty part."""
     system, at, what = text.partition("@")
     if not system.strip() or (at and not what.strip()):
         forms = "SYSTEM, SYSTEM@POINT, SYSTEM@START/END, SYSTEM@steady or SYSTEM@*"
         raise ComparisonError(f"{text!r} names no run: {forms}")
-    return Asked(text.strip(), system.strip(), what.strip() if at else None)
+    return Query(text.strip(), system.strip(), what.strip() if at else None)
 
 
 def unknown_system(system: str, systems: Sequence[str]) -> ComparisonError:
@@ -40,57 +40,57 @@ def unknown_system(system: str, systems: Sequence[str]) -> ComparisonError:
 
 
 def choose(
-    asked: Asked, intervals: Sequence[Interval], measures: Mapping[Metric, Measure], *, band_points: float = BAND_POINTS
+    query: Query, intervals: Sequence[Interval], measures: Mapping[Metric, Measure], *, band_points: float = BAND_POINTS
 ) -> list[Run]:
     """The runs meant, of the intervals of that system in the order of time: one, or every measured point for `@*`.
 
     Raises ComparisonError, naming what there is, when nothing fits.
     """
-    what = asked.what
+    what = query.what
     points = _points(intervals)
     if what is None or what == "*":
         if not points:
             raise ComparisonError(
-                f"{asked.system} has no named points: choose a time window ({asked.system}@START/END) "
-                f"or {asked.system}@steady"
+                f"{query.system} has no named points: choose a time window ({query.system}@START/END) "
+                f"or {query.system}@steady"
             )
         if what is None and len(points) > 1:
             raise ComparisonError(
-                f"{asked.system} has {len(points)} points: {_some(_labels(points))}; "
-                f"choose one ({asked.system}@{_labels(points)[0]}) or take all ({asked.system}@*)"
+                f"{query.system} has {len(points)} points: {_some(_labels(points))}; "
+                f"choose one ({query.system}@{_labels(points)[0]}) or take all ({query.system}@*)"
             )
         return [
-            run(_name(asked.system, key, points), chosen, measures, f"point {_label(key, points)}")
+            run(_name(query.system, key, points), chosen, measures, f"point {_label(key, points)}")
             for key, chosen in points.items()
         ]
     if what == "steady" or what.startswith("steady:"):
-        stretch = steady_stretch(intervals, band_points=band_points, near_pct=_near(asked, what))
-        return [run(asked.text, stretch.intervals, measures, stretch.words)]
+        stretch = steady_stretch(intervals, band_points=band_points, near_pct=_near(query, what))
+        return [run(query.text, stretch.intervals, measures, stretch.words)]
     fitting = [key for key in points if what in (key[0], key[1], f"{key[0]} ({key[1]})")]
     if len(fitting) == 1:
         [key] = fitting
-        return [run(_name(asked.system, key, points), points[key], measures, f"point {_label(key, points)}")]
+        return [run(_name(query.system, key, points), points[key], measures, f"point {_label(key, points)}")]
     if fitting:
-        raise ComparisonError(f"{asked.text} fits several points: {_some([f'{p} ({c})' for p, c in fitting])}")
+        raise ComparisonError(f"{query.text} fits several points: {_some([f'{p} ({c})' for p, c in fitting])}")
     if "/" in what:
-        window = _window(asked, what, intervals)
+        window = _window(query, what, intervals)
         if window is not None:
-            return [_in_window(asked, intervals, measures, window)]
+            return [_in_window(query, intervals, measures, window)]
     if not points:
         raise ComparisonError(
-            f"{asked.system} has no named points, and {what!r} is no time window: write one as "
-            f"{asked.system}@2026-11-21T10:00/2026-11-21T12:00"
+            f"{query.system} has no named points, and {what!r} is no time window: write one as "
+            f"{query.system}@2026-11-21T10:00/2026-11-21T12:00"
         )
-    raise ComparisonError(f"{asked.system} has no point {what!r}; there is: {_some(_labels(points))}")
+    raise ComparisonError(f"{query.system} has no point {what!r}; there is: {_some(_labels(points))}")
 
 
 def _points(intervals: Sequence[Interval]) -> dict[tuple[str, str], list[Interval]]:
     """Intervals of measured runs by point and condition, in the order of the first."""
-    found: dict[tuple[str, str], list[Interval]] = {}
+    by_point: dict[tuple[str, str], list[Interval]] = {}
     for interval in intervals:
         if interval.is_run:
-            found.setdefault((interval.point, interval.condition), []).append(interval)
-    return found
+            by_point.setdefault((interval.point, interval.condition), []).append(interval)
+    return by_point
 
 
 def _label(key: tuple[str, str], points: Mapping[tuple[str, str], object]) -> str:
@@ -106,17 +106,17 @@ def _name(system: str, key: tuple[str, str], points: Mapping[tuple[str, str], ob
     return f"{system}@{_label(key, points)}"
 
 
-def _near(asked: Asked, what: str) -> float | None:
+def _near(query: Query, what: str) -> float | None:
     _, colon, level = what.partition(":")
     if not colon:
         return None
     try:
         return float(level.rstrip(" %"))
     except ValueError:
-        raise ComparisonError(f"{asked.text}: {level!r} is no busy percentage") from None
+        raise ComparisonError(f"{query.text}: {level!r} is no busy percentage") from None
 
 
-def _window(asked: Asked, what: str, intervals: Sequence[Interval]) -> tuple[datetime, datetime] | None:
+def _window(query: Query, what: str, intervals: Sequence[Interval]) -> tuple[datetime, datetime] | None:
     pieces = what.split("/")
     if len(pieces) != 2:
         return None
@@ -128,17 +128,17 @@ def _window(asked: Asked, what: str, intervals: Sequence[Interval]) -> tuple[dat
             return None
         if moment.tzinfo and any(interval.is_local for interval in intervals):
             raise ComparisonError(
-                f"{asked.text}: reports tell the local time of {asked.system} without its offset from UTC; "
+                f"{query.text}: reports tell the local time of {query.system} without its offset from UTC; "
                 "name the window in local time, without offset"
             )
         moments.append(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment)
     if moments[0] >= moments[1]:
-        raise ComparisonError(f"{asked.text}: the window ends before it starts")
+        raise ComparisonError(f"{query.text}: the window ends before it starts")
     return moments[0], moments[1]
 
 
 def _in_window(
-    asked: Asked, intervals: Sequence[Interval], measures: Mapping[Metric, Measure], window: tuple[datetime, datetime]
+    query: Query, intervals: Sequence[Interval], measures: Mapping[Metric, Measure], window: tuple[datetime, datetime]
 ) -> Run:
     start, end = window
     chosen = [each for each in intervals if start <= each.start + timedelta(seconds=each.seconds / 2) < end]
@@ -146,11 +146,11 @@ def _in_window(
         first, last = intervals[0].start, intervals[-1].start + timedelta(seconds=intervals[-1].seconds)
         times = clock(intervals)
         raise ComparisonError(
-            f"{asked.text}: no interval has its midpoint in that window; the intervals of {asked.system} reach from "
+            f"{query.text}: no interval has its midpoint in that window; the intervals of {query.system} reach from "
             f"{first:%Y-%m-%dT%H:%M:%S} to {last:%Y-%m-%dT%H:%M:%S} {times}"
         )
     words = f"window {start:%Y-%m-%dT%H:%M:%S} to {end:%Y-%m-%dT%H:%M:%S} {clock(chosen)}, intervals by their midpoint"
-    return run(asked.text, chosen, measures, words)
+    return run(query.text, chosen, measures, words)
 
 
 def _some(names: Sequence[str]) -> str:
