@@ -17,7 +17,7 @@ PAGES = [
 ]
 LONG = {
     "architecture.md": 20,
-    "conditions.md": 28,
+    "conditions.md": 8,
     "hex-examples.md": 3,
     "ims-log-layouts.md": 1,
     "performance.md": 51,
