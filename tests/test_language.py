@@ -16,7 +16,7 @@ PAGES = [
     if not GENERATED.match(path.read_text(encoding="utf-8")) and "field-reference" not in path.parts
 ]
 LONG = {
-    "architecture.md": 20,
+    "architecture.md": 8,
     "conditions.md": 8,
     "hex-examples.md": 3,
     "ims-log-layouts.md": 1,
