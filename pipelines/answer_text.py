@@ -5,7 +5,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from model.capacity.questions import KEYS, SHORT_HISTORY
-from pipelines.text import counted, figure, table
+from pipelines.text import counted, figure, table, unit_sign
 
 FEW = 3
 MOST_COLUMNS = 8
@@ -28,7 +28,7 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
             "value": output["value"],
             "within": limits(output),
         }
-        | {"unit": output["unit"]}
+        | {"unit": unit_sign(output["unit"])}
         for output, of in zip(outputs, subjects(outputs, found["at"]), strict=True)
     ]
     columns = {"metric": "metric", "of": "of", "value": "value", "within": f"{found['interval_pct']} % interval"}
@@ -66,7 +66,7 @@ def _by_class(outputs: Sequence[Mapping[str, Any]]) -> tuple[str, list[Mapping[s
         row = rows.setdefault(name, {"class": name})
         if metric in row:
             return "", list(outputs)
-        heads[metric] = f"{metric} [{output['unit']}]"
+        heads[metric] = f"{metric} [{unit_sign(output['unit'])}]"
         sure = figure(output["lo"]) == figure(output["hi"])
         row[metric] = figure(output["value"]) if sure else within(output)
     return (
@@ -98,7 +98,7 @@ def _by_number(found: Mapping[str, Any]) -> str | None:
     rows: dict[tuple[str, str, str], dict[str, Any]] = {}
     names = subjects(found["outputs"], {*found["at"], *keys})
     for output, of, condition in zip(found["outputs"], names, written, strict=True):
-        metric, unit = output["metric"], output["unit"]
+        metric, unit = output["metric"], unit_sign(output["unit"])
         row = rows.setdefault((metric, of, unit), {"metric": metric, "of": of, "unit": unit})
         places = [condition[key] for key in keys if key in condition]
         if len(places) != 1 or places[0] in row:
@@ -184,11 +184,10 @@ def _recorded(rows: Sequence[Mapping[str, Any]], details: bool) -> list[str]:
     """What was recorded of the load, and the model's value of it, in one line; of all classes with ``details``."""
     if not rows:
         return []
-    units = {"pct": "%"}
     shown = rows if details else rows[:MOST_MODELLED]
     each = [
         f"{' '.join(filter(None, (row['metric'], row['class'])))} {figure(row['modelled'])} "
-        f"{units.get(row['unit'], row['unit'])} (recorded {figure(row['recorded'])})"
+        f"{unit_sign(row['unit'])} (recorded {figure(row['recorded'])})"
         for row in shown
     ]
     more = [f"{len(rows) - len(shown)} more with --details"] if len(shown) < len(rows) else []
@@ -263,13 +262,13 @@ def sizing(found: Mapping[str, Any]) -> str:
         "response": "longest response ms",
         "probability": "probability",
         "meets": "meets",
-        "limit": "nearest its target",
+        "limit": "nearest to its target",
     }
-    sure = f"5 % to 95 % sure: {engines['lo']} to {engines['hi'] or 'more than can be said'}"
+    sure = f"5 % to 95 %: {engines['lo']} to {engines['hi'] or 'no upper limit'}"
     need = f"  engines: {engines['value'] or 'none suffice'}" + (f" ({sure})" if engines["lo"] else "")
     lines = [_asked(found), need, table(rows, columns, "  ")]
     if any((row["cpu_busy_pct"]["value"] or 0) > 100 for row in found["table"]):
-        lines.append("  CPU busy above 100 %: what the load asks of so many engines, which cannot do it")
+        lines.append("  CPU busy above 100 %: offered load, which so many engines cannot carry")
     lines.append(f"  bottleneck: {bottleneck(found)}")
     if found["machines"]:
         lines += ["", _sized_machines(found["machines"])]
@@ -291,7 +290,7 @@ def _sized_machines(machines: Sequence[Mapping[str, Any]]) -> str:
     columns = {
         "machine": "machine",
         "engines": "engines",
-        "sure": "5 % to 95 % sure",
+        "sure": "5 % to 95 %",
         "cpu": "CPU busy %",
         "response": "longest response ms",
         "bottleneck": "bottleneck",
@@ -310,7 +309,7 @@ def max_rate(found: Mapping[str, Any]) -> str:
         }
         for limit in found["limits"]
     ]
-    columns = {"resource": "limited by", "rate": "transactions/s", "growth": "growth %", "first": "chance to be first"}
+    columns = {"resource": "limited by", "rate": "transactions/s", "growth": "growth %", "first": "probability"}
     head = f"  highest rate: {within(found['etr_tps'])} transactions/s, growth {within(found['growth_pct'])} %"
     if not found["etr_tps"]["value"]:
         head = "  highest rate: none, the targets cannot be met at any rate"
@@ -346,7 +345,7 @@ def sweep(found: Mapping[str, Any], chosen: bool = True) -> str:
                 left[output["metric"]] = None
                 continue
             name = " ".join(filter(None, (output["metric"], of)))
-            named.setdefault(name, f"{name} [{output['unit']}]")
+            named.setdefault(name, f"{name} [{unit_sign(output['unit'])}]")
             row[name] = output
         rows.append(row)
     for row in rows:
@@ -386,7 +385,7 @@ def headroom(found: Mapping[str, Any]) -> str:
         }
         for row in found["crossings"]
     ]
-    columns = {"resource": "crossed by", "date": "likeliest", "lo": "5 % sure by", "hi": "95 % sure by"}
+    columns = {"resource": "crossed by", "date": "most likely", "lo": "5 % by", "hi": "95 % by"}
     growth = (f"{row['class']} {within(row['growth_pct_per_year'])} %" for row in found["growth"])
     head = flagged(_asked(found), found["notes"])
     lines = [head, table(rows, columns, "  "), f"  growth a year: {', '.join(growth)}"]

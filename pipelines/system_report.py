@@ -25,7 +25,7 @@ def report(bundle: Mapping[str, Any], database: Path, quality: Path, system: str
     span = history.span(snapshot, system)
     if span is None or not entry.get("profile"):
         raise EtalonError(
-            f"{system} has measured points and no history to report on; ask `etalon predict`", Exit.QUESTION
+            f"{system} has measured points but no history to report; use `etalon predict`", Exit.QUESTION
         )
     recorded = history.history(snapshot, system, span[0], span[1].replace(hour=23, minute=59, second=59), "day")
     answer = ask.predict(bundle, system).to_dict()
@@ -48,8 +48,8 @@ def _crossing(found: Mapping[str, Any]) -> dict[str, str]:
     return {
         "resource": _name(found["resource"]),
         "likeliest": "already" if found["already"] else _date(found["value"]),
-        "5 % sure by": _date(found["lo"]),
-        "95 % sure by": _date(found["hi"]),
+        "5 % by": _date(found["lo"]),
+        "95 % by": _date(found["hi"]),
     }
 
 

@@ -1,5 +1,6 @@
 """Figures and tables as plain text."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,11 @@ def figure(value: float | None, digits: int = 4) -> str:
         return f"{value:.{digits}g}"
     decimals = max(0, digits - len(str(int(abs(value))))) if abs(value) >= 1 else digits
     return f"{value:,.{decimals}f}"
+
+
+def unit_sign(unit: str) -> str:
+    """A unit of the registry as people write it: `%` for `pct`, `µs` for `us`."""
+    return re.sub(r"\bus\b", "µs", re.sub(r"\bpct\b", "%", unit))
 
 
 def counted(number: int, noun: str) -> str:

@@ -24,11 +24,11 @@ METRICS = {"cpu_busy_pct": "CPU busy", "response_ms": "the response"}
 """What notes call the metrics of a backtest."""
 ROUNDING = 1e-5
 """Recorded rates are kept to six digits, so that the highest may stand a little above the range it is the end of."""
-SETTLED = "responses that wait there are the middle of what they are where there is room, and have no upper limit"
+SETTLED = "response times there are medians of the cases with a steady state, without an upper limit"
 """Said of what may be full."""
 DEFINED_OTHERWISE = (
-    "metrics or groups of the published marts are defined otherwise than when the model was calibrated: measured "
-    "values shown beside the answer may differ for that reason; run `etalon fit`"
+    "the definitions of metrics or groups have changed since the calibration: measured values beside this answer may "
+    "differ; run `etalon fit`"
 )
 
 
@@ -110,7 +110,8 @@ def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> 
             said(low) if low == high else f"{said(low)} to {said(high)}",
         )
         notes.append(
-            f"{said(rate)} transactions/s is outside the calibrated rates ({measured}); the interval is widened"
+            f"extrapolated: {said(rate)} transactions/s is outside the calibrated rates ({measured}), so the "
+            "interval is wider"
         )
     notes += _full(ready, state) if shown else []
     if "engines" in outside and "machine" not in load.asked:
@@ -121,12 +122,12 @@ def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> 
             f"{_percent(factor.value)} ({_percent(factor.lo)} to {_percent(factor.hi)}), {n_way_source(ready, engines)}"
         )
     if entry.get("busy_assumed"):
-        notes.append("no busy time of the LPAR is known: the engines are taken to serve this workload alone")
+        notes.append("the busy time of the LPAR is not known: the engines are assumed to serve only this workload")
     never = [limit.name for limit in ready.limits if not limit.reached and limit.name not in state.limits]
     if never:
         notes.append(
-            f"next to nobody waited for {', '.join(never)} in the records: how many places there are, and how many are "
-            "taken, is not known"
+            f"almost no transaction waited for {', '.join(never)} in the records: number of servers and utilization "
+            "are not known"
         )
     notes += _users(ready, load, state)
     return notes + derived(entry, "notes", lambda: _of_system(entry))
@@ -148,14 +149,14 @@ def _full(ready: System, state: State) -> list[str]:
     state = state.filled
     notes, asked_of_machine = _of_engines(ready, state), machine_asked(ready, state)
     if asked_of_machine is not None and asked_of_machine[0, 0] > 1.0:
-        notes.append("the machine is saturated: its LPARs ask for more engines than it has")
+        notes.append("the machine is saturated: its LPARs need more engines than it has")
     for name, used in state.limits.items():
         if chance := _may_be_full(used[:, 0]):
-            notes.append(f"limit {name} is exceeded with a chance of {chance:.0%}: {SETTLED}")
+            notes.append(f"limit {name} is exceeded with a probability of {chance:.0%}: {SETTLED}")
         elif _chance_full(used[:, 0]) > SURELY_FULL:
             notes.append(
-                f"limit {name} is exceeded: its classes have no steady response, and of everything else as much is "
-                "used as by what it lets through"
+                f"limit {name} is exceeded: its classes have no steady response time; other resources have the carried "
+                "load"
             )
     return notes
 
@@ -170,17 +171,17 @@ def _of_engines(ready: System, state: State) -> list[str]:
     fullest = max(used, key=lambda name: used[name])
     full = "the engines are saturated"
     if fullest == SHARE:
-        full = "the engines the LPAR may use by weight or cap are used up"
+        full = "the LPAR's share of engines by weight or cap is used up"
     asks = (
-        f"its work asks for {100.0 * used[fullest]:.4g} % of them, as the bottleneck says; of everything else "
-        "as much is used as by the work they get to; times per transaction are those of all of it"
+        f"offered load {100.0 * used[fullest]:.4g} %, as for the bottleneck; other resources have the carried "
+        "load; times per transaction are those of the offered load"
     )
     if chance:
-        said = [f"{full} with a chance of {chance:.0%}: the rate is then not reached"]
+        said = [f"{full} with a probability of {chance:.0%}: the rate is then not reached"]
         said += [asks] if over else []
         said += [SETTLED] if state.response_ms else []
         return ["; ".join(said)]
-    served = "; the responses shown are of classes served before those that wait" if _answering(state) else ""
+    served = "; response times are shown for classes served before the waiting ones" if _answering(state) else ""
     return [f"{full}: the rate cannot be reached, {asks}{served}"]
 
 
@@ -204,11 +205,11 @@ def _users(ready: System, load: Load, state: State) -> list[str]:
         if rate == 0.0 and users[0, 0] > 0.0:
             continue
         if not np.isfinite(users[0, 0]):
-            what = f"no number of users makes {said(rate, 4)} transactions/s, as they would wait without end"
+            what = f"no number of users reaches {said(rate, 4)} transactions/s, because waits are unlimited there"
         elif asked is not None and asked[0, 0, stream] > 0:
-            what = f"{who} send {said(rate, 4)} transactions/s; growth is of users, who send less as they wait longer"
+            what = f"{who} send {said(rate, 4)} transactions/s; growth means more users, who send less if they wait"
         else:
-            what = f"{said(rate, 4)} transactions/s are those of {who}"
+            what = f"{said(rate, 4)} transactions/s come from {who}"
         notes.append(f"{name}: {what}")
     return notes + unanswered(ready, state, found)
 
@@ -216,8 +217,8 @@ def _users(ready: System, load: Load, state: State) -> list[str]:
 def unanswered(ready: System, state: State, users_of: Mapping[int, Array]) -> list[str]:
     """What to say of classes whose users, as `needed` has them, get no answers at the first load."""
     return [
-        f"{ready.streams[stream]}: its {said(users[0, 0], 4)} users get no answers: "
-        "more important work leaves them no room"
+        f"{ready.streams[stream]}: its {said(users[0, 0], 4)} users get no answers, "
+        "because more important work uses all engines"
         for stream, users in users_of.items()
         if state.scenario.rates[0, 0, stream] == 0.0 and users[0, 0] > 0.0
     ]
@@ -234,7 +235,7 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
         return []
     notes = []
     if gate["passed"] is None:
-        notes.append("validation: too little was measured to hold anything out; this system is not judged")
+        notes.append("validation: not judged, because there are too few measurements to hold any out")
     if gate["passed"] is False:
         missed = ", ".join(check["name"] for check in gate["checks"] if not check["passed"])
         notes.append(f"validation: this system did not pass its gate ({missed})")
@@ -243,7 +244,7 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
         far = [one for one in replayed["classes"] if one["wasserstein"] > replayed["allowed"]]
         named = ", ".join(f"{one['class']} by {100 * one['wasserstein']:.0f} %" for one in far)
         notes.append(
-            f"validation: recorded transactions replayed have other responses than recorded: {named} of the mean"
+            f"validation: replayed response times differ from recorded ones: {named} of the mean"
         )
     return notes + [_compared(one) for one in gate.get("baselines", ()) if _is_shown(one)]
 

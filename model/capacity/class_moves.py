@@ -227,6 +227,6 @@ def _given(system: System, scenario: Scenario, move: Move, engines: Array, notes
             raise QuestionError(move.key, move.other, f"{move.key}: no LPAR {move.other!r} is recorded", known)
         return scenario
     notes.append(
-        f"{move.key}: {move.other} is on the same machine, which is as busy as before but for what else changes"
+        f"{move.key}: {move.other} is on the same machine, whose utilization this move does not change"
     )
     return replace(scenario, others=np.maximum(np.asarray(scenario.others, float) + engines, 0.0))

@@ -39,14 +39,14 @@ def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
         cost = 1.0 if there else engine_cost(system, engines)
         scenario = replace(scenario, engines=float(engines))
         if system.machine is not None and engines > system.machine.engines and not {"physical_cps", "cpc"} & set(asked):
-            notes.append(f"engines: the machine has {system.machine.engines:g}; taken to get {engines}")
+            notes.append(f"engines: the machine has {system.machine.engines:g}; this answer assumes {engines}")
             scenario = replace(scenario, cpc=replace(system.machine, engines=float(engines)))
     if "ziip_engines" in asked:
         ziips = whole("ziip_engines", asked["ziip_engines"], least=0)
         moving = any(str(key).startswith(adjustments.PREFIX) for key in asked)
         if not moving and not any(law.engine == "ziip" for law in system.laws.values()):
             text = (
-                "ziip_engines: no zIIP-eligible work was recorded; adjust.ziip_offload=0.3 says that 30 % is eligible"
+                "ziip_engines: no zIIP-eligible work was recorded; add adjust.ziip_offload=0.3 if 30 % is eligible"
             )
             raise QuestionError("ziip_engines", asked["ziip_engines"], text)
         scenario = replace(scenario, ziips=float(ziips))
@@ -61,11 +61,11 @@ def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
             else:
                 holders = ", ".join(system.streams[member] for member in limit.members)
                 taken = (
-                    f"taken to be held all the time inside, by all that the records name it for: {holders}"
+                    f"assumed to be held for the whole response time by {holders}"
                     if holders
-                    else "no class with responses names it, so nothing here changes"
+                    else "no class with a response time uses it, so nothing changes"
                 )
-                notes.append(f"{key}: nobody waited for {limit.name} in the records; {taken}")
+                notes.append(f"{key}: no transaction waited for {limit.name} in the records; {taken}")
     if any(str(key).startswith(adjustments.PREFIX) for key in asked):
         cost = cost * _adjusted(system, asked, notes)
     if "smt" in asked:
@@ -82,11 +82,11 @@ def _limit(system: System, key: str, name: str) -> Limit:
     for limit in system.limits:
         if limit.name.casefold() in (name.casefold(), name.casefold()[:RECORDED_NAME].rstrip()):
             if limit.kind == "devices":
-                text = f"{key}: {limit.name} are volumes or processors; their number is as recorded"
+                text = f"{key}: the number of volumes or processors of {limit.name} cannot be changed"
                 raise QuestionError(key, name, text)
             return limit
     known = [one.name for one in system.limits if one.kind != "devices"]
-    raise QuestionError(key, name, f"{key}: no such limit shows in the records", known)
+    raise QuestionError(key, name, f"{key}: the records show no limit of this name", known)
 
 
 def _inferred(limit: Limit, key: str, asked: float) -> str:
@@ -98,16 +98,16 @@ def _inferred(limit: Limit, key: str, asked: float) -> str:
     places, (lo, hi) = float(limit.inferred[0]), np.quantile(limit.inferred[1:], [0.05, 0.95])
     servers, queues = (float(one[0]) for one in (limit.servers, limit.queues))
     inside = f"{servers:g} in each of {queues:g} queues, " if queues > 1 else ""
-    shown = f"{key}: recorded waits are those of {places:g} places ({inside}90 %: {lo:g} to {hi:g})"
+    shown = f"{key}: the recorded waits indicate {places:g} servers ({inside}90 %: {lo:g} to {hi:g})"
     ratio = asked / places
     if not 1.0 / MOST_PLACES <= ratio <= MOST_PLACES:
         least, most = places / MOST_PLACES, places * MOST_PLACES
         text = (
-            f"{shown}; {asked:g} would be {ratio:.3g} times as many. From {least:g} to {most:g} can be asked. Where "
-            f"you know how many there are, ask for as many times {places:g} as you plan to have of them"
+            f"{shown}; {asked:g} would be {ratio:.3g} times as many. Allowed: {least:g} to {most:g}. If you know the "
+            f"actual number, scale {places:g} by the ratio of the planned number to the actual one"
         )
         raise QuestionError(key, asked, text)
-    return f"{shown}; {asked:g} are taken as {ratio:.3g} times as many"
+    return f"{shown}; {asked:g} means {ratio:.3g} times as many"
 
 
 def _threads(system: System, value: Any, notes: list[str]) -> float:
@@ -117,7 +117,7 @@ def _threads(system: System, value: Any, notes: list[str]) -> float:
         raise QuestionError("smt", value, "smt: the records show no zIIPs")
     if threads > system.ziip_pool.threads:
         low, high = (100.0 * float(np.quantile(system.ziip_pool.gain, q) - 1.0) for q in (0.05, 0.95))
-        notes.append(f"smt: a second thread was not active here; taken to add {low:.0f} to {high:.0f} % of one's work")
+        notes.append(f"smt: no second thread was active in the records; assumed gain {low:.0f} to {high:.0f} %")
     return threads
 
 
@@ -133,6 +133,6 @@ def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Arr
         if one.moved and not system.entry.get("offloaded"):
             notes.append(f"{adjustments.PREFIX}{one.name}: {NO_ZIIPS}")
         if "cpu" not in one.quantities:
-            stays = "says nothing of CPU time: engines and responses stay as they are"
+            stays = "does not concern CPU time: engines and response times do not change"
             notes.append(f"{adjustments.PREFIX}{one.name}: {stays}")
     return np.asarray(np.exp(by.log + by.log_sd * system.deviates(len(rest))))

@@ -358,7 +358,7 @@ def held_to_no_target(ready: System, state: State) -> list[str]:
     """What to say of zIIPs that hold nothing back, as their work overflows; empty where they do, or there are none."""
     if not ready.ziip_pool.overflow or state.scenario.ziips <= 0:
         return []
-    return [f"{ZIIPS} are held to no target: work that finds them busy runs on general-purpose CPs"]
+    return [f"{ZIIPS} are not checked against the target, because overflow runs on CPs"]
 
 
 def _ziip_work(ready: System, state: State) -> Array:

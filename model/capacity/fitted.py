@@ -27,7 +27,7 @@ def fitted(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
     entry = system_entry(bundle, system)
     profile = entry.get("profile")
     if profile is None:
-        raise QuestionError("system", system, f"system: {system} has measured points and no history")
+        raise QuestionError("system", system, f"system: {system} has measured points but no history")
     ready = compiled(entry)
     history = recorded(profile)
     starts = history.times

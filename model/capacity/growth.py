@@ -191,7 +191,7 @@ def _read(system: System, asked: Mapping[str, Any]) -> dict[int, Plan]:
 def _yearly(key: str, value: Any) -> float:
     factor = growth(key, value)
     if factor <= 0.0:
-        raise QuestionError(key, value, f"{key}: {value!r} should be above -100 %")
+        raise QuestionError(key, value, f"{key} must be above -100 % (got {value!r})")
     return math.log(factor)
 
 
@@ -201,7 +201,7 @@ def _pairs(key: str, value: Any, form: str) -> list[tuple[str, float]]:
     for part in str(value).split(","):
         name, _, pct = part.rpartition(":")
         if not name.strip():
-            raise QuestionError(key, value, f"{key}: {part.strip()!r} should be {form}")
+            raise QuestionError(key, value, f"{key} must have the form {form} (got {part.strip()!r})")
         found.append((name.strip(), _yearly(key, finite(key, pct))))
     return found
 
@@ -213,7 +213,7 @@ def _steps(key: str, value: Any) -> tuple[tuple[np.datetime64, float], ...]:
         try:
             date = dt.date.fromisoformat(name)
         except ValueError:
-            raise QuestionError(key, value, f"{key}: {name!r} is no date; it takes {form}") from None
+            raise QuestionError(key, value, f"{key}: {name!r} is not a date; the form is {form}") from None
         found.append((np.datetime64(date, "s"), log))
     return tuple(found)
 
@@ -223,7 +223,7 @@ def _seasons(key: str, value: Any) -> tuple[tuple[int, float], ...]:
     found = []
     for name, log in _pairs(key, value, form):
         if not name.isdigit() or not 1 <= int(name) <= 12:
-            raise QuestionError(key, value, f"{key}: {name!r} is no month from 1 to 12; it takes {form}")
+            raise QuestionError(key, value, f"{key}: {name!r} is not a month from 1 to 12; the form is {form}")
         found.append((int(name), log))
     return tuple(found)
 

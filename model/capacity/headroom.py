@@ -45,7 +45,7 @@ def headroom(
     profile = entry.get("profile")
     if profile is None:
         raise QuestionError(
-            "system", system, f"system: {system} has measured points and no history; growth is not known"
+            "system", system, f"system: {system} has measured points but no history, so its growth is not known"
         )
     ready = compiled(entry, at)
     within = held(system, ready, max_busy_pct, max_response_ms)
@@ -61,11 +61,11 @@ def headroom(
     first = start.astype("datetime64[D]")
     crossings = _crossings(ready, state, within, first)
     busy = 100.0 * state.busy / state.scenario.engines
-    note = "growth goes on as it did in the recorded weeks"
+    note = "growth continues as in the recorded weeks"
     if is_planned(load.asked):
-        note = "growth is as planned where the question plans it, and else goes on as it did in the recorded weeks"
+        note = "planned growth applies where given; other growth continues as in the recorded weeks"
     if not any(one["centre"] for one in entry["growth_per_week"]):
-        note = "the records are too short to show growth: none is assumed, and the range says how little is known"
+        note = "the history is too short to show growth: no growth is assumed, with a wide range"
     short = [short_history(ready)] if is_short(ready) else []
     notes = [*short, *load.notes, note, *held_to_no_target(ready, state)]
     # The year after the end of the records.
@@ -73,7 +73,7 @@ def headroom(
     if np.any(load.scenario.others):
         a_year = Estimate.of(100.0 * (others_grown(ready, year)[:, 0] - 1.0))
         said = f"{a_year.value:+.0f} % ({a_year.lo:+.0f} to {a_year.hi:+.0f}) a year"
-        notes.append(f"what the other LPARs of the machine use grows too, by {said}")
+        notes.append(f"the other LPARs of the machine grow by {said}")
     return answered(
         bundle,
         system,

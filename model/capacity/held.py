@@ -59,7 +59,7 @@ def held(system: str, ready: System, max_busy_pct: float, max_response_ms: MaxRe
     if not isinstance(max_response_ms, Mapping):
         return Held(busy_pct, dict.fromkeys(keys, _target_ms(RESPONSE, max_response_ms)))
     if not max_response_ms:
-        raise QuestionError(RESPONSE, {}, f"{RESPONSE}: names no class", {stream for _, stream in keys})
+        raise QuestionError(RESPONSE, {}, f"{RESPONSE} must name at least one class", {stream for _, stream in keys})
     found: dict[Key, float] = {}
     for name, value in max_response_ms.items():
         field = f"{RESPONSE}.{name}"

@@ -144,19 +144,19 @@ def _observed(
     if abs(change) > MOST_DEVIATIONS * usual:
         key, value = next((str(key), value) for key, value in asked.items() if str(key).startswith(OBSERVED))
         text = (
-            f"{key}: so measured, transactions took {100.0 * change:+.1f} % CPU, which varies by {100.0 * usual:.1f} % "
-            f"between intervals: something else changed the responses; ask without {OBSERVED}CLASS"
+            f"{key}: these response times would require {100.0 * change:+.1f} % CPU per transaction, but it varies by "
+            f"{100.0 * usual:.1f} % between intervals: they have another cause; ask without {OBSERVED}CLASS"
         )
         raise QuestionError(key, value, text)
     low, high = (100.0 * float(np.quantile(work[1:], q) - 1.0) for q in (0.05, 0.95))
     notes.append(
-        f"response_ms: by the responses measured, transactions took {100.0 * change:+.1f} % CPU "
-        f"({low:+.1f} to {high:+.1f}) beside what is usual at this load"
+        f"response_ms: the measured response times indicate {100.0 * change:+.1f} % CPU per transaction "
+        f"({low:+.1f} to {high:+.1f}) relative to the average at this load"
     )
     for name, own in unexplained(system, found, responses, seconds, MOST_DEVIATIONS).items():
         notes.append(
-            f"{OBSERVED}{name}: {seen[name]:.4g} ms was measured where work explains {own:.4g} ms: something else "
-            "changed it, of which this answer knows nothing"
+            f"{OBSERVED}{name}: {seen[name]:.4g} ms was measured, but the work explains {own:.4g} ms: the rest has "
+            "another cause that this answer does not include"
         )
     return found
 
@@ -190,7 +190,8 @@ def _of_classes(
         for member in members:
             before = taken.get(member, "")
             if before and not (before.startswith("growth_pct") and set(members) < set(named[before])):
-                raise QuestionError(key, value, f"{key}: {before} already says the rate of this class")
+                text = f"{key}: {before} already sets the rate of this class; give one of them"
+                raise QuestionError(key, value, text)
             taken[member] = key
         those = list(members)
         if kind == "growth_pct":
@@ -198,7 +199,7 @@ def _of_classes(
             continue
         wanted = finite(key, value)
         if not 0 <= wanted <= MOST_TPS:
-            raise QuestionError(key, value, f"{key}: {value!r} is not from 0 to {said(MOST_TPS)}")
+            raise QuestionError(key, value, f"{key} must be from 0 to {said(MOST_TPS)} (got {value!r})")
         factors[those], at_rate[those] = 1.0, True
         now = rates[:, :, those].sum(axis=2, keepdims=True)
         part = np.where(now > 0, rates[:, :, those] / np.where(now > 0, now, 1.0), 1.0 / len(those))
@@ -226,7 +227,7 @@ def _growth_since(
         found = found * _as_few(system, recorded(system.entry["profile"]), np.array(base.recorded))
     elif any(each):
         low, high = (100.0 * math.expm1(value) for value in (min(each), max(each)))
-        notes.append(f"when: classes have {low:+.0f} to {high:+.0f} % of the load of the peak's day on such a day")
+        notes.append(f"when: on such a day, classes differ by {low:+.0f} to {high:+.0f} % from the day of the peak")
         found = found * np.exp(each)
         others = others * math.exp(seasonal(system.entry.get("others_growth_per_week", {}), span.start, then))
     if is_short(system):
@@ -264,6 +265,6 @@ def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
     factors = crossing(beyond, rates.shape[:2])
     if not factors[0].all():
         raise QuestionError(
-            "cpu_busy_pct", busy_pct, f"cpu_busy_pct: {busy_pct:g} is less than the fixed part alone takes"
+            "cpu_busy_pct", busy_pct, f"cpu_busy_pct: {busy_pct:g} is below the busy without transactions"
         )
     return replace(scenario, rates=rates * factors[:, :, None])

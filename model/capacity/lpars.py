@@ -108,10 +108,10 @@ def _without(value: Any, machine: Machine, lpars: Mapping[str, Lpar], notes: lis
     for name in _names(value):
         same = [known for known in kept if known.casefold() == name.casefold()]
         if not same:
-            text = f"remove_lpar: no other LPAR {name!r} shares machine {machine.name}"
+            text = f"remove_lpar: no other LPAR {name!r} on machine {machine.name}"
             raise QuestionError("remove_lpar", name, text, kept)
         gone = kept.pop(same[0])
-        notes.append(f"remove_lpar: {same[0]} takes {float(gone.engines[0, 0]):.4g} busy engines with it")
+        notes.append(f"remove_lpar: {same[0]} used {float(gone.engines[0, 0]):.4g} engines, which are now free")
     return kept
 
 
@@ -189,7 +189,7 @@ def _moved(
         used, when = at_the_same_time(system, scenario, entry, values or entry["profile"]["others"])
         members[one["name"]] = Lpar(Sharer(**one), np.array([[used * part]]))
     notes.append(
-        f"cpc: the LPARs of machine {there['name']} use what they did {when}; the weight of this one stays as it is"
+        f"cpc: the LPARs of machine {there['name']} have their use {when}; the weight of this LPAR does not change"
     )
     return (
         replace(
@@ -243,12 +243,12 @@ def _on_engines(
     most = most_engines(scenario.machine or str(system.entry.get("machine", "")))
     if most is not None and physical > most:
         raise QuestionError(
-            "physical_cps", physical, f"physical_cps: {physical} is more than such a machine has: {most}"
+            "physical_cps", physical, f"physical_cps must be at most {most} on this machine (got {physical})"
         )
     each = rated_msu(system, scenario, machine.engines, physical)
     if each is not None:
         notes.append(
-            f"physical_cps: an engine of {physical} is rated at {each:.4g} MSU, as MSU ratings are those of the model"
+            f"physical_cps: with {physical} engines, one is rated at {each:.4g} MSU, by the model of the machine"
         )
     return replace(machine, engines=float(physical)), replace(scenario, msu_per_engine=each or scenario.msu_per_engine)
 
@@ -275,7 +275,7 @@ def _capped(
     """The machine with the LPAR held as asked."""
     if "cap_engines" in asked and "cap_msu" in asked:
         raise QuestionError(
-            "cap_msu", asked["cap_msu"], "at: cap_engines and cap_msu say the cap twice; give one of them"
+            "cap_msu", asked["cap_msu"], "at: cap_engines and cap_msu both set the cap; give one of them"
         )
     if "cap" in asked:
         machine = replace(machine, capped=cap_to_share(asked["cap"]))
@@ -284,7 +284,7 @@ def _capped(
     if "cap_engines" in asked:
         most = positive("cap_engines", asked["cap_engines"])
         if most >= scenario.engines:
-            notes.append(f"cap_engines: {most:g} engines hold nothing back, as the LPAR has {scenario.engines:g}")
+            notes.append(f"cap_engines: {most:g} engines have no effect, because the LPAR has {scenario.engines:g}")
         machine = replace(machine, cap_engines=most)
     if "cap_msu" in asked:
         each = scenario.msu_per_engine or system.msu_per_engine
@@ -293,8 +293,8 @@ def _capped(
             raise QuestionError("cap_msu", asked["cap_msu"], text)
         most = positive("cap_msu", asked["cap_msu"]) / each
         notes.append(
-            f"cap_msu: {float(asked['cap_msu']):g} MSU are {most:.4g} engines, and hold the LPAR at every moment; a "
-            "defined capacity holds it only once its rolling four-hour average reaches it"
+            f"cap_msu: {float(asked['cap_msu']):g} MSU are {most:.4g} engines, a cap at every moment; a defined "
+            "capacity applies only when the rolling four-hour average (R4HA) reaches it"
         )
         machine = replace(machine, cap_engines=most)
     return machine

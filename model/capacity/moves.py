@@ -68,15 +68,15 @@ def moved(system: System, scenario: Scenario, there: Destination, notes: list[st
     cost = np.asarray(factor * np.exp(sd * system.deviates(1)), float)
     others = np.asarray(scenario.others, float) * cost[:, None]
     notes.append(
-        f"{there.key}: an engine there does {100.0 / factor:.0f} % of the work of one here (standard deviation "
-        f"{100 * sd:.0f} %, assumed), by ratings: there {target.source}; here {here.source}"
+        f"{there.key}: an engine there has {100.0 / factor:.0f} % of the capacity of one here (assumed standard "
+        f"deviation {100 * sd:.0f} %), by ratings: there {target.source}; here {here.source}"
     )
     if there.key == "machine":
         most = most_engines(there.machine)
         notes.append(
-            "machine: as many physical engines as here unless physical_cps says otherwise"
+            "machine: the number of physical engines stays the same unless physical_cps changes it"
             + (f" (it has at most {most})" if most else "")
-            + "; zIIPs and the machine's other LPARs move at the same ratio"
+            + "; zIIPs and the other LPARs of the machine scale by the same ratio"
         )
     each = None if system.msu_per_engine is None else system.msu_per_engine / factor
     return replace(scenario, others=others, ziip_cost=cost, msu_per_engine=each, machine=there.machine), cost

@@ -86,12 +86,12 @@ def forecast_msu(
         QuestionError: as :func:`model.capacity.ask.predict`; or a system without recorded MSU.
     """
     if not 1 <= weeks <= MOST_WEEKS:
-        raise QuestionError("weeks", weeks, f"weeks: {weeks} should be 1 to {MOST_WEEKS}")
+        raise QuestionError("weeks", weeks, f"weeks must be from 1 to {MOST_WEEKS} (got {weeks})")
     if at and system is None:
-        raise QuestionError("at", dict(at), "at: say with system which system changes")
+        raise QuestionError("at", dict(at), "at: name the system that changes, with system")
     known = sorted({one.system for one in recorded})
     if system is not None and system not in known:
-        raise QuestionError("system", system, f"system: no four hours of MSU of {system!r} were recorded", known)
+        raise QuestionError("system", system, f"system: {system!r} has no four hours of recorded MSU", known)
     steps = np.arange(0, weeks + 1, STEP_WEEKS, dtype=float)
     shown = [one for one in recorded if system in (None, one.system)]
     machines = {one.machine for one in shown if one.machine}
@@ -105,16 +105,16 @@ def forecast_msu(
         ended += _ended(machine, members)
     plain = sorted(name for name, found in growth.items() if found is None)
     notes = sorted({one.short for one in growth.values() if one is not None and one.short})
-    notes.append("the base is the highest rolling four-hour average of the last 28 days, with the growth since")
+    notes.append("the forecast starts from the highest R4HA of the last 28 days, with the growth since then")
     if not recorded:
-        notes = ["no four hours of MSU were recorded of any LPAR"]
+        notes = ["no LPAR has four hours of recorded MSU"]
     for one, subject in zip(shown, subjects, strict=False):
         grown_so = growth[one.lpar]
         if grown_so is not None:
             notes += _beyond(grown_so, subject)
     notes += ended
     if plain:
-        notes.append(f"no history is calibrated for {', '.join(plain)}: taken to stay as recorded")
+        notes.append(f"no calibrated history for {', '.join(plain)}: assumed to stay as recorded")
     return as_plain(
         {
             "system": system,
@@ -132,7 +132,7 @@ def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     entry = system_entry(bundle, system) if system in bundle["systems"] else None
     if entry is None or "profile" not in entry:
         if at:
-            raise QuestionError("system", system, f"system: {system} has no calibrated history that could change")
+            raise QuestionError("system", system, f"system: {system} has no calibrated history")
         return None
     for key in (str(key) for key in at or ()):
         if key in LPARS or key.startswith((MOVE_TO, MOVE_FROM)):

@@ -109,7 +109,7 @@ def positive(field: str, value: Any, most: float = math.inf) -> float:
     number = finite(field, value)
     if number <= 0 or number > most:
         limit = f" and at most {said(most)}" if math.isfinite(most) else ""
-        raise QuestionError(field, value, f"{field}: {value!r} must be above 0{limit}")
+        raise QuestionError(field, value, f"{field} must be above 0{limit} (got {value!r})")
     return number
 
 
@@ -118,9 +118,9 @@ def finite(field: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise QuestionError(field, value, f"{field}: {value!r} is no number") from None
+        raise QuestionError(field, value, f"{field} must be a number (got {value!r})") from None
     if not math.isfinite(number):
-        raise QuestionError(field, value, f"{field}: {value!r} is not finite")
+        raise QuestionError(field, value, f"{field} must be finite (got {value!r})")
     return number
 
 
@@ -128,9 +128,9 @@ def growth(field: str, value: Any) -> float:
     """The factor that a growth in percent stands for."""
     number = finite(field, value)
     if number < -100:
-        raise QuestionError(field, value, f"{field}: {value!r} is less than -100 %")
+        raise QuestionError(field, value, f"{field} must be at least -100 % (got {value!r})")
     if number > 1e6:
-        raise QuestionError(field, value, f"{field}: {value!r} is more than a million percent")
+        raise QuestionError(field, value, f"{field} must be at most 1,000,000 % (got {value!r})")
     return 1.0 + number / 100.0
 
 
@@ -138,7 +138,7 @@ def whole(field: str, value: Any, least: int = 1) -> int:
     """A whole number of engines from ``least`` to 256."""
     number = finite(field, value)
     if number != int(number) or not least <= number <= MOST_ENGINES:
-        raise QuestionError(field, value, f"{field}: {value!r} is no whole number from {least} to {MOST_ENGINES}")
+        raise QuestionError(field, value, f"{field} must be an integer from {least} to {MOST_ENGINES} (got {value!r})")
     return int(number)
 
 
@@ -172,14 +172,14 @@ def threads_asked(value: Any) -> float:
     """Threads of a zIIP core: 1 or off, 2 or on."""
     threads = {"1": 1.0, "off": 1.0, "2": 2.0, "on": 2.0}.get(str(value).casefold().removesuffix(".0"))
     if threads is None:
-        raise QuestionError("smt", value, "smt: takes off (1 thread a core) or on (2)", ("on", "off"))
+        raise QuestionError("smt", value, "smt must be off (1 thread per core) or on (2)", ("on", "off"))
     return threads
 
 
 def not_understood(key: str, known: Iterable[str] = ()) -> QuestionError:
     """The refusal of an unknown key, with the keys of networks and any others that are known."""
     shown = {*KEYS, *known, *(f"{prefix}NAME" for prefix in PREFIXES)}
-    return QuestionError(key, key, f"at: {key!r} is not understood", shown)
+    return QuestionError(key, key, f"at: unknown key {key!r}", shown)
 
 
 def check_keys(at: Mapping[str, Any]) -> None:
@@ -189,16 +189,16 @@ def check_keys(at: Mapping[str, Any]) -> None:
             raise not_understood(str(key))
     given = [key for key in LOADS if key in at]
     if len(given) > 1:
-        raise QuestionError(given[1], at[given[1]], f"at: {' and '.join(given)} say the load twice; give one of them")
+        raise QuestionError(given[1], at[given[1]], f"at: {' and '.join(given)} both set the load; give one of them")
     for load in ("etr_tps", "cpu_busy_pct"):
         others = [key for key in at if str(key) == GROWTH or str(key).startswith((f"{GROWTH}.", "rate."))]
         if load in at and others:
             raise QuestionError(
-                others[0], at[others[0]], f"at: {load} already says the load; leave out {', '.join(others)}, or {load}"
+                others[0], at[others[0]], f"at: {load} already sets the load; leave out {', '.join(others)}, or {load}"
             )
     for key in ("when", "shift"):
         if "point" in at and key in at:
-            raise QuestionError(key, at[key], f"at: point and {key} say the load twice; give one of them")
+            raise QuestionError(key, at[key], f"at: point and {key} both set the load; give one of them")
 
 
 def observed_classes(entry: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, float]:
@@ -217,7 +217,7 @@ def observed_classes(entry: Mapping[str, Any], at: Mapping[str, Any]) -> dict[st
         if len(streams) > 1:
             raise QuestionError(key, name, f"{key}: {name!r} stands for several classes; name them one by one", streams)
         if streams[0] not in known:
-            text = f"{key}: how responses of {name} vary between intervals is not known here"
+            text = f"{key}: the variation of response times of {name} between intervals is not known"
             raise QuestionError(key, name, text, known)
         found[streams[0]] = positive(key, at[key])
         others = [

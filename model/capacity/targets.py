@@ -54,7 +54,8 @@ def size(
     targets: dict[str, Any] = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
     elsewhere = [_on_machine(name, at, lambda moved: size(bundle, system, moved, **targets)) for name in machines]
     if at and "engines" in at:
-        raise QuestionError("at.engines", at["engines"], "at.engines: the number of engines is what is looked for")
+        text = "at.engines: leave it out, because size finds the number of engines"
+        raise QuestionError("at.engines", at["engines"], text)
     ready = compiled(system_entry(bundle, system), at)
     within = held(system, ready, 100.0 if max_busy_pct is None else max_busy_pct, max_response_ms)
     load = understood(ready, at).as_asked()
@@ -127,18 +128,18 @@ def _size_notes(
     notes, limit = [], bottleneck(ready, chosen)
     if ready.machine is not None and chosen.scenario.engines > ready.machine.engines:
         found = f"{chosen.scenario.engines:g}"
-        notes.append(f"engines: the machine has {ready.machine.engines:g}; taken to get {found}")
+        notes.append(f"engines: the machine has {ready.machine.engines:g}; this answer assumes {found}")
     if value is None:
         notes.append(f"no number of engines up to {MOST_ENGINES} meets the targets at this rate")
         found = f"{likeliest['engines']} engines, the likeliest number"
         notes.append(f"{likeliest['limit']} keeps {found}, from the targets")
     elif hi is None:
         notes.append(
-            "no number of engines is sure to meet the targets: what more engines cannot change is too uncertain"
+            "no number of engines meets the targets with 95 % probability: effects other than engines are too uncertain"
         )
     if value is not None and limit.resource != CPS:
         beyond = f", busier than {busy_pct:g} %" if (limit.utilization_pct or 0.0) > busy_pct else ""
-        notes.append(f"fuller than the engines: {limit.resource}{beyond}")
+        notes.append(f"the bottleneck is not the engines: {limit.resource}{beyond}")
     return notes + held_to_no_target(ready, chosen)
 
 
@@ -212,7 +213,7 @@ def max_rate(
     ready = compiled(system_entry(bundle, system), at)
     load = understood(ready, at).as_asked()
     if not np.any(load.scenario.rates > 0.0):
-        raise QuestionError("at", dict(at or {}), "at: no transactions are left at this load, to ask for more of them")
+        raise QuestionError("at", dict(at or {}), "at: this load has no transactions whose rate could grow")
     within = held(system, ready, max_busy_pct, max_response_ms)
     reached = _reached(ready, load.scenario, within)
     names, table = list(reached), np.stack(list(reached.values()))
@@ -226,9 +227,9 @@ def max_rate(
         # What would fill at some rate says nothing where no rate is within the targets.
         order = order[table[order, 0] == 0.0]
         exceeded = _without_load(ready, load, within, max_response_ms) or f"{names[order[0]]} is exceeded without load"
-        notes.insert(0, f"no rate keeps within the targets: {exceeded}")
+        notes.insert(0, f"no rate meets the targets: {exceeded}")
     elif fullest in names and fullest != names[order[0]]:
-        notes.append(f"{fullest} is the fullest now; as this work grows, {names[order[0]]} reaches its target first")
+        notes.append(f"{fullest} is the bottleneck now; with growth, {names[order[0]]} reaches its target first")
     notes += held_to_no_target(ready, state)
     limits = [
         {

@@ -115,11 +115,11 @@ class Conditions:
                     if not covers(facts[key], text):
                         raise QuestionError(key, text, f"{key}: only {facts[key]!r} was measured", [facts[key]])
                     continue
-                raise QuestionError(key, key, f"at: {key!r} is not understood for {system}", known)
+                raise QuestionError(key, key, f"at: unknown key {key!r} for {system}", known)
             if key in numeric:
                 x = number(text.replace(",", ""))
                 if x is None or x > MOST:
-                    raise QuestionError(key, text, f"{key}: {text!r} is no number above 0 and at most {MOST:g}")
+                    raise QuestionError(key, text, f"{key} must be a number above 0 and at most {MOST:g} (got {text!r})")
                 asked[key] = [f"{x:.12g}"]
                 continue
             asked[key] = (

@@ -80,6 +80,6 @@ def unpublished(home: Home) -> list[str]:
             {"files": list(files)},
         ).fetchall()
     return [
-        f"{system}: {records:,} records of {day} are held back, from {names}; not met: {reasons}"
+        f"{system}: {records:,} records of {day} are held back, from {names}; failed expectations: {reasons}"
         for system, day, records, reasons, names in rows
     ]

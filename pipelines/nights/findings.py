@@ -95,7 +95,7 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
         status, text, advice = [*problem.split(": ", 2), ""][:3]
         severity = "failure" if status == "fail" else "remark"
         where = quality.get("where", {}).get(problem)
-        of = f" of {where}" if where else ""
-        found.append(Finding(problem, severity, f"not met{of}: {text}", QUALITY_PAGE, advice))
+        of = f" for {where}" if where else ""
+        found.append(Finding(problem, severity, f"expectation failed{of}: {text}", QUALITY_PAGE, advice))
     order = ("failure", "warning", "remark", "news")
     return sorted(found, key=lambda finding: order.index(finding.severity))

@@ -28,12 +28,12 @@ def write_pages(home: Home) -> Path:
             "Found the night before, not this night": _gone(night, before),
             FILES: accounts.came(night["files"]),
             UNDECODED: _first_bad(home, night["files"]),
-            "Left where they are": accounts.left(night.get("left", {})),
-            "Said on the way": [{"message": line} for line in night["notes"]],
+            "Files not loaded": accounts.left(night.get("left", {})),
+            "Messages": [{"message": line} for line in night["notes"]],
             "Steps": [{"step": name, "seconds": f"{seconds:.1f}"} for name, seconds in night["steps"].items()],
         }
         lead = (
-            f"Records of {night['day']}, looked at from {night['started']} to {night['ended']}. "
+            f"Records of {night['day']}. The job ran from {night['started']} to {night['ended']}. "
             f"Built: {night['built'] or 'nothing'}."
         )
         links = {"All nights": "index.html", "Data quality": "../quality/index.html"}

@@ -30,7 +30,7 @@ def test_a_report_is_one_page_that_stands_alone(home, tmp_path):
     assert page.count("<svg") == 3
     assert not re.search(r"(src|href)=['\"](?!#)", page.replace("xlink:href", ""))
     assert "before 90 % is reached" in page
-    assert "growth goes on as it did in the recorded weeks" in page
+    assert "growth continues as in the recorded weeks" in page
     assert "test/1" in page
     assert re.search(r"The last records are of 2026-\d\d-\d\d, \d+ days ago", page)
     assert "nan" not in page

@@ -61,7 +61,7 @@ def test_a_load_that_may_be_too_much_has_the_response_of_where_it_is_not(bundle)
     assert settled.value < maybe.lo < maybe.value
     assert maybe.hi is None
     (said,) = [note for note in asked[1].notes if "saturated" in note]
-    assert "saturated with a chance of" in said
+    assert "saturated with a probability of" in said
     assert never is None
 
 
@@ -161,7 +161,7 @@ def test_engines_that_others_seldom_take_fill_before_the_machine():
     assert answer.output("cpu_busy_pct").value < 99.9
     assert answer.bottleneck.resource.startswith("general-purpose CPs")
     assert used["machine M1"] == pytest.approx(answer.output("machine_busy_pct").value)
-    assert any(f"asks for {answer.bottleneck.utilization_pct:.4g} % of them" in note for note in answer.notes)
+    assert any(f"offered load {answer.bottleneck.utilization_pct:.4g} %" in note for note in answer.notes)
 
 
 def test_maximum_rate_names_the_machine_that_other_lpars_fill():

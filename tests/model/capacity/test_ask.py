@@ -89,8 +89,8 @@ def test_saturation_is_said_and_leaves_no_response(bundle):
         station["utilization_pct"] for station in answer["bottleneck"]["stations"] if "of which" in station["resource"]
     ]
     assert 100 < sum(groups) <= asked
-    [note] = [note for note in answer["notes"] if f"asks for {asked:.4g} %" in note]
-    assert "times per transaction are those of all of it" in note
+    [note] = [note for note in answer["notes"] if f"offered load {asked:.4g} %" in note]
+    assert "times per transaction are those of the offered load" in note
     assert answer["extrapolated"]
     assert "total_shop_response_ms" not in {o["metric"] for o in answer["outputs"]}
     assert any("saturated" in note for note in answer["notes"])
@@ -168,7 +168,7 @@ def test_size_asks_of_the_machine_to_be_no_busier_than_the_engines():
     assert answer["bottleneck"]["resource"] == "machine M1"
     assert answer["bottleneck"]["utilization_pct"] <= 60
     assert answer["engines"]["value"] > entry["on_machine"]["engines"]
-    assert any("the machine has 8; taken to get 15" in note for note in answer["notes"])
+    assert any("the machine has 8; this answer assumes 15" in note for note in answer["notes"])
     assert {row["limit"] for row in answer["table"] if not row["meets"]} == {"machine M1"}
 
 
@@ -223,7 +223,7 @@ def test_max_rate_from_beyond_what_the_engines_give_says_nothing_of_figures_it_h
 
 
 def test_max_rate_of_no_transactions_is_refused(bundle):
-    with pytest.raises(QuestionError, match="no transactions are left"):
+    with pytest.raises(QuestionError, match="no transactions whose rate could grow"):
         ask.max_rate(bundle, "shop", {"growth_pct": -100})
 
 
@@ -272,7 +272,7 @@ def test_a_sweep_in_blocks_is_that_of_all_loads_at_once(bundle, monkeypatch):
 def test_max_rate_says_when_no_rate_meets_a_response_target(bundle):
     answer = ask.max_rate(bundle, "shop", max_response_ms=1.0)
     assert answer["etr_tps"]["value"] == 0
-    assert answer["notes"][0].startswith("no rate keeps within the targets: the response of shop is ")
+    assert answer["notes"][0].startswith("no rate meets the targets: the response of shop is ")
     assert [limit["resource"] for limit in answer["limits"]] == ["response of shop above 1 ms"]
 
 
@@ -299,7 +299,7 @@ def test_a_response_target_of_a_class_holds_that_class_alone():
     crossed = [row["resource"] for row in ask.headroom(asked, "PRDA", max_response_ms={"online": 40})["crossings"]]
     assert [name for name in crossed if name.startswith("response")] == ["response of online above 40 ms"]
     refused = {"did you mean online": {"onlin": 40}, "has a target already": {"online": 40, "RWEB": 50}}
-    for said, wrong in {**refused, "above 0": {"online": 0}, "names no class": {}}.items():
+    for said, wrong in {**refused, "above 0": {"online": 0}, "must name at least one class": {}}.items():
         with pytest.raises(QuestionError, match=said) as raised:
             ask.max_rate(asked, "PRDA", max_response_ms=wrong)
         assert raised.value.field.startswith("max_response_ms")
@@ -365,7 +365,7 @@ def test_without_busy_of_the_lpar_the_workload_stands_for_it():
     points = points.drop(columns=["cpu_busy_pct", "itr_tps", "cpu_us_per_tran"])
     answer = predict(bundles.build(CapacityModel().fit(points).systems_, data={}, validation={}), "plain")
     assert answer["bottleneck"]["utilization_pct"] == pytest.approx(100 * 1.7 / 8, rel=0.01)
-    assert any("serve this workload alone" in note for note in answer["notes"])
+    assert any("serve only this workload" in note for note in answer["notes"])
 
 
 @pytest.mark.parametrize(
@@ -390,7 +390,7 @@ def test_a_question_that_cannot_be_answered_names_the_field(bundle, at, field, n
 
 
 def test_a_busy_below_the_fixed_part_is_refused_with_the_busy_that_was_asked(bundle):
-    with pytest.raises(QuestionError, match=r"0\.001 is less than the fixed part") as raised:
+    with pytest.raises(QuestionError, match=r"0\.001 is below the busy without transactions") as raised:
         predict(bundle, "shop", {"cpu_busy_pct": 0.001})
     assert raised.value.value == 0.001
 

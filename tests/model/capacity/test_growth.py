@@ -104,9 +104,9 @@ def test_steps_come_on_their_date_and_seasons_in_their_months():
     [
         ({"growth_pct_per_year": -100}, "growth_pct_per_year", "above -100 %"),
         ({"growth_pct_per_year.nobody": 5}, "growth_pct_per_year.nobody", "no class 'nobody'"),
-        ({"step_pct": "soon:20"}, "step_pct", "'soon' is no date.*2027-01-15:20"),
-        ({"step_pct": "20"}, "step_pct", "should be DATE:PCT"),
-        ({"season_pct": "13:20"}, "season_pct", "no month from 1 to 12"),
+        ({"step_pct": "soon:20"}, "step_pct", "'soon' is not a date.*2027-01-15:20"),
+        ({"step_pct": "20"}, "step_pct", "must have the form DATE:PCT"),
+        ({"season_pct": "13:20"}, "season_pct", "not a month from 1 to 12"),
     ],
 )
 def test_a_plan_that_cannot_be_read_is_refused_with_its_form(at, field, message):

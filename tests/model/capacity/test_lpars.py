@@ -119,7 +119,7 @@ def test_a_cap_states_its_unit(ask):
     by_engines, by_msu = ask(cap_engines=1.5, growth_pct=300), ask(cap_msu=1.5 * RATING * 3600e-6, growth_pct=300)
     assert busy_engines(by_engines) == busy_engines(by_msu) == pytest.approx(1.5)
     assert value(by_msu, "msu") == pytest.approx(1.5 * RATING * 3600e-6)
-    assert any("hold nothing back" in note for note in ask(cap_engines=ENGINES).notes)
+    assert any("have no effect" in note for note in ask(cap_engines=ENGINES).notes)
 
 
 def test_on_another_machine_of_the_installation_an_lpar_is_beside_the_lpars_of_that_one(ask):
@@ -187,9 +187,9 @@ def test_a_cap_that_is_a_number_is_one_in_engines_and_the_answer_says_so(bundle)
     [
         ({"cap": "maybe"}, "cap", "takes on .* or off"),
         ({"cap_engines": 0}, "cap_engines", "above 0"),
-        ({"cap_engines": 2, "cap_msu": 100}, "cap_msu", "say the cap twice"),
+        ({"cap_engines": 2, "cap_msu": 100}, "cap_msu", "both set the cap"),
         ({"physical_cps": 3}, "physical_cps", "fewer than the 4 logical CPs.*engines=3"),
-        ({"physical_cps": 201}, "physical_cps", "more than such a machine has: 200"),
+        ({"physical_cps": 201}, "physical_cps", "at most 200 on this machine"),
         ({"physical_ziips": 2}, "physical_ziips", "no zIIPs that the LPAR shares"),
         ({"remove_lpar": "SYSX"}, "remove_lpar", "no other LPAR 'SYSX'.*SYSB, SYSC"),
         ({"add_lpar": "SYSX"}, "add_lpar", "NAME:CPS:WEIGHT:BUSY.*SYSZ"),

@@ -103,7 +103,7 @@ def test_a_forecast_beyond_what_the_engines_give_says_so_with_the_date(bundle):
 
 
 def test_a_forecast_of_nothing_recorded_says_so(bundle):
-    assert forecast_msu(bundle, [])["notes"] == ["no four hours of MSU were recorded of any LPAR"]
+    assert forecast_msu(bundle, [])["notes"] == ["no LPAR has four hours of recorded MSU"]
 
 
 @pytest.mark.parametrize(

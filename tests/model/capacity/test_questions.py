@@ -135,7 +135,7 @@ def test_a_rate_of_a_class_replaces_what_was_recorded():
 def test_a_cap_that_holds_nothing_back_is_said_to():
     engines = System(HISTORY).engines
     assert understand(System(HISTORY), {"cap_engines": engines + 12}).notes == (
-        f"cap_engines: {engines + 12:g} engines hold nothing back, as the LPAR has {engines:g}",
+        f"cap_engines: {engines + 12:g} engines have no effect, because the LPAR has {engines:g}",
     )
     assert understand(System(HISTORY), {"cap_engines": engines - 0.5}).notes == ()
 
@@ -172,14 +172,14 @@ def test_weight_and_cap_change_what_the_machine_gives():
     ("at", "field", "message"),
     [
         ({"etr": 5}, "etr", "did you mean etr_tps"),
-        ({"etr_tps": 5, "cpu_busy_pct": 50}, "cpu_busy_pct", "say the load twice"),
-        ({"etr_tps": 5, "growth_pct.online": 50}, "growth_pct.online", "already says the load"),
+        ({"etr_tps": 5, "cpu_busy_pct": 50}, "cpu_busy_pct", "both set the load"),
+        ({"etr_tps": 5, "growth_pct.online": 50}, "growth_pct.online", "already sets the load"),
         ({"growth_pct.nobody": 5}, "growth_pct.nobody", "no class 'nobody'"),
         ({"growth_pct.onlin": 5}, "growth_pct.onlin", "did you mean online"),
-        ({"growth_pct.online": 5, "rate.RWEB": 5}, "rate.RWEB", "already says the rate of this class"),
-        ({"rate.shop": 50, "growth_pct.online": 5}, "growth_pct.online", "already says the rate of this class"),
-        ({"growth_pct": -101}, "growth_pct", "less than -100 %"),
-        ({"rate.online": -1}, "rate.online", "not from 0 to"),
+        ({"growth_pct.online": 5, "rate.RWEB": 5}, "rate.RWEB", "already sets the rate of this class"),
+        ({"rate.shop": 50, "growth_pct.online": 5}, "growth_pct.online", "already sets the rate of this class"),
+        ({"growth_pct": -101}, "growth_pct", "at least -100 %"),
+        ({"rate.online": -1}, "rate.online", "must be from 0 to"),
         ({"etr_tps": 1e160}, "etr_tps", "at most 1,000,000,000,000"),
         ({"when": "2026-11-02T08:00"}, "when", "no interval was recorded"),
         ({"when": "sun 04:00"}, "when", "no interval was recorded in the hour"),
@@ -188,7 +188,7 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"when": "often"}, "when", "takes 'peak'"),
         ({"when": "2026-11-02T09:45Z"}, "when", "says an offset"),
         ({"when": "2031-01-01"}, "when", "more than three years after the records"),
-        ({"limit.regions": 5}, "limit.regions", "no such limit shows"),
+        ({"limit.regions": 5}, "limit.regions", "show no limit of this name"),
         ({"ziip_engines": 2}, "ziip_engines", "no zIIP-eligible work"),
         ({"cap": "maybe"}, "cap", "takes on"),
         ({"cap_engines": 0}, "cap_engines", "above 0"),
@@ -215,10 +215,10 @@ def test_an_answer_on_other_places_says_how_many_are_inferred():
     [note] = understand(inferred(8.0, 1.0, (4.0, 16.0)), {"limit.regions": 10}).notes
     assert (
         note
-        == "limit.regions: recorded waits are those of 8 places (90 %: 4 to 16); 10 are taken as 1.25 times as many"
+        == "limit.regions: the recorded waits indicate 8 servers (90 %: 4 to 16); 10 means 1.25 times as many"
     )
     [note] = understand(inferred(1.0, 4.0, (1.0, 1.0)), {"limit.regions": 3}).notes
-    assert "4 places (1 in each of 4 queues, 90 %: 4 to 4); 3 are taken as 0.75 times" in note
+    assert "4 servers (1 in each of 4 queues, 90 %: 4 to 4); 3 means 0.75 times" in note
 
 
 @pytest.mark.parametrize(("places", "answered"), [(3.9, False), (4, True), (16, True), (50, False)])
@@ -227,7 +227,7 @@ def test_places_that_would_multiply_those_inferred_are_refused(places, answered)
     if answered:
         assert understand(system, {"limit.regions": places}).scenario.limits == {"regions": places}
         return
-    with pytest.raises(QuestionError, match=r"8 places.*4 to 16\).*From 4 to 16 can be asked") as raised:
+    with pytest.raises(QuestionError, match=r"8 servers.*4 to 16\).*Allowed: 4 to 16") as raised:
         understand(system, {"limit.regions": places})
     assert raised.value.field == "limit.regions"
 
@@ -236,7 +236,7 @@ def test_any_places_of_a_limit_that_nobody_waited_for_can_be_asked():
     named = {"name": "regions", "members": ["online"], "determined": False}
     load = understand(System({**HISTORY, "limits": [named]}), {"limit.regions": 500})
     assert load.scenario.limits == {"regions": 500}
-    assert any("nobody waited for regions" in note for note in load.notes)
+    assert any("no transaction waited for regions" in note for note in load.notes)
 
 
 def test_a_name_that_stands_for_several_classes_is_refused_with_what_it_could_mean():

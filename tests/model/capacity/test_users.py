@@ -143,7 +143,7 @@ def test_a_rate_that_is_asked_is_made_by_the_users_it_takes():
     assert answer["etr_tps", "class=LOW"].value == pytest.approx(rate)
     assert answer["users", "class=LOW"].value > 1.1 * now["users", "class=LOW"].value
     never = predict(bundle(), "PRDA", {"rate.LOW": 10 * rate})
-    assert any("no number of users makes" in note for note in never.notes)
+    assert any("no number of users reaches" in note for note in never.notes)
 
 
 @pytest.mark.filterwarnings("error")

@@ -162,10 +162,10 @@ def test_busy_at_a_rate_follows_from_an_itr_that_was_measured_at_no_known_rate(b
 @pytest.mark.parametrize(
     ("at", "said"),
     [
-        ({"etr": 5}, "at: 'etr' is not understood; did you mean etr_tps?"),
-        ({"etr": 5, "release": "R2"}, "at: 'etr' is not understood; did you mean etr_tps?"),
-        ({"relaese": "R2", "engines": 9}, "at: 'relaese' is not understood; did you mean release?"),
-        ({"point": "1", "etr_tps": 5}, "say the load twice"),
+        ({"etr": 5}, "at: unknown key 'etr'; did you mean etr_tps?"),
+        ({"etr": 5, "release": "R2"}, "at: unknown key 'etr'; did you mean etr_tps?"),
+        ({"relaese": "R2", "engines": 9}, "at: unknown key 'relaese'; did you mean release?"),
+        ({"point": "1", "etr_tps": 5}, "both set the load"),
         ({"point": "8", "engines": 9}, r"point: '8' was not measured \(allowed: 1, 2, 3, 7\)"),
     ],
 )

@@ -280,6 +280,6 @@ def test_times_of_larger_messages_are_between_the_same_and_proportional(known, b
 
 @pytest.mark.parametrize(("system", "keys"), [("paced", {"users", "think_time"}), ("link", {"messages_sent"})])
 def test_an_unknown_key_is_refused_with_what_can_be_asked_of_the_configuration_too(known, system, keys):
-    with pytest.raises(QuestionError, match="'colour' is not understood") as refused:
+    with pytest.raises(QuestionError, match="unknown key 'colour'") as refused:
         predict(known, system, {"colour": "red"})
     assert keys <= set(refused.value.allowed)
