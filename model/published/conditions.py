@@ -119,7 +119,8 @@ class Conditions:
             if key in numeric:
                 x = number(text.replace(",", ""))
                 if x is None or x > MOST:
-                    raise QuestionError(key, text, f"{key} must be a number above 0 and at most {MOST:g} (got {text!r})")
+                    refusal = f"{key} must be a number above 0 and at most {MOST:g} (got {text!r})"
+                    raise QuestionError(key, text, refusal)
                 asked[key] = [f"{x:.12g}"]
                 continue
             asked[key] = (

@@ -40,7 +40,8 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
         '#files">PRDB: nothing of 2026-11-20</a></td><td>new',
         '#first-record-that-could-not-be-decoded">1 file with records that could not be decoded: a: record 1: no date',
         "PRDA: busy was 14 % higher",
-        '<a href="../quality/index.html">expectation failed: intervals follow (PRDA)</a></td><td>new</td><td>look for a dump</td>',
+        '<a href="../quality/index.html">expectation failed: intervals follow (PRDA)</a></td><td>new</td>'
+        "<td>look for a dump</td>",
         "PRDC: down until its IPL",
         "model/2 is champion",
         "Found the night before, not this night",
