@@ -71,8 +71,8 @@ class IntervalData:
 
     def class_cpu(self, plan: LabPlan, service_class: str) -> Cpu:
         """CPU of a service class: of its known groups and what else is accounted to it."""
-        known = [self.group_cpu(group) for group in plan.groups if group.service_class == service_class]
-        return add([*(cpu for cpu in known if cpu is not None), self.other.get(service_class, Cpu(0, 0, 0))])
+        group_cpus = [self.group_cpu(group) for group in plan.groups if group.service_class == service_class]
+        return add([*(cpu for cpu in group_cpus if cpu is not None), self.other.get(service_class, Cpu(0, 0, 0))])
 
 
 def construct(
@@ -159,12 +159,12 @@ def _waits(
 
 def _regions(random: np.random.Generator, group: Group, by_interval: list[int]) -> list[dict[str, Cpu]]:
     jobs = [(job, region.weight / region.count) for region in group.regions for job in region.jobnames()]
-    own = np.array([weight for _, weight in jobs]) * around_one(random, len(jobs), REGION_SPREAD)
+    weights = np.array([weight for _, weight in jobs]) * around_one(random, len(jobs), REGION_SPREAD)
     return [
         {
             job: _parts(part)
             for (job, _), part in zip(
-                jobs, split(hundredths, own * around_one(random, len(jobs), REGION_SPREAD / 10)), strict=True
+                jobs, split(hundredths, weights * around_one(random, len(jobs), REGION_SPREAD / 10)), strict=True
             )
         }
         for hundredths in by_interval

@@ -30,13 +30,13 @@ class Product:
         """Metrics of this identity."""
         return tuple(self.exponents)
 
-    def implied(self, metric: str, known: Mapping[str, Interval]) -> Interval:
+    def implied(self, metric: str, intervals: Mapping[str, Interval]) -> Interval:
         """The values of `metric` the others admit."""
         lo = hi = self.constant
         for other, exponent in self.exponents.items():
             if other == metric:
                 continue
-            low, high = known[other]
+            low, high = intervals[other]
             lo *= low if exponent > 0 else _reciprocal(high)
             hi *= high if exponent > 0 else _reciprocal(low)
         return Interval(_reciprocal(hi), _reciprocal(lo)) if self.exponents[metric] > 0 else Interval(lo, hi)
@@ -54,12 +54,14 @@ class Sum:
         """Metrics of this identity."""
         return (self.total, *self.parts)
 
-    def implied(self, metric: str, known: Mapping[str, Interval]) -> Interval:
+    def implied(self, metric: str, intervals: Mapping[str, Interval]) -> Interval:
         """The values of `metric` the others admit."""
-        lo = sum(known[part].lo for part in self.parts if part != metric)
-        hi = sum(known[part].hi for part in self.parts if part != metric)
+        lo = sum(intervals[part].lo for part in self.parts if part != metric)
+        hi = sum(intervals[part].hi for part in self.parts if part != metric)
         return (
-            Interval(lo, hi) if metric == self.total else Interval(known[self.total].lo - hi, known[self.total].hi - lo)
+            Interval(lo, hi)
+            if metric == self.total
+            else Interval(intervals[self.total].lo - hi, intervals[self.total].hi - lo)
         )
 
 
@@ -168,7 +170,7 @@ def suspect(printed: Mapping[str, str], identity: Sum, peers: Sequence[Mapping[s
     added = sum(float(printed[part]) for part in identity.parts)
     places = max(decimals(printed[metric]) for metric in identity.metrics)
     admitted = {metric: printed_interval(printed[metric]) for metric in identity.metrics}
-    found: list[tuple[bool, bool, float, str, str]] = []
+    candidates: list[tuple[bool, bool, float, str, str]] = []
     for part in identity.parts:
         text = printed[part]
         implied = identity.implied(part, admitted)
@@ -178,8 +180,8 @@ def suspect(printed: Mapping[str, str], identity: Sum, peers: Sequence[Mapping[s
             float(peer[part]) / float(peer[identity.total]) for peer in peers if {part, identity.total} <= set(peer)
         ]
         strays = bool(usual) and _distance(other, total, usual) > _distance(text, total, usual)
-        found.append((not swapped, strays, abs(float(other) - float(text)) / float(text), part, other))
-    no_swap, _, _, part, other = min(found)
+        candidates.append((not swapped, strays, abs(float(other) - float(text)) / float(text), part, other))
+    no_swap, _, _, part, other = min(candidates)
     reason = "the smallest change that agrees" if no_swap else "two digits exchanged"
     return Misprint(
         part,

@@ -27,9 +27,9 @@ def levels(
     """`count` intervals in ticks; `wanted` has `<prefix>_min`, `<prefix>_max` and `<prefix>_avg`, or
     some of them. Both extremes are attained in one interval each. LabError when the mean does not lie between them.
     """
-    known = {end: target.value * ticks for end in ("min", "avg", "max") if (target := wanted.get(f"{prefix}_{end}"))}
-    low, high = (round(known.get(end, known.get("avg", next(iter(known.values()))))) for end in ("min", "max"))
-    mean = known.get("avg", (low + high) / 2)
+    by_end = {end: target.value * ticks for end in ("min", "avg", "max") if (target := wanted.get(f"{prefix}_{end}"))}
+    low, high = (round(by_end.get(end, by_end.get("avg", next(iter(by_end.values()))))) for end in ("min", "max"))
+    mean = by_end.get("avg", (low + high) / 2)
     if not low <= mean <= high:
         raise LabError(f"a mean of {mean} does not lie between {low} and {high}")
     total = round(mean * count)

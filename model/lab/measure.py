@@ -70,12 +70,12 @@ def checks(setting: Setting, targets: PointTargets, intervals: Sequence[Interval
     """
     values = measured(setting, targets, intervals)
     notes = {misprint.metric: misprint.arithmetic for misprint in targets.misprints}
-    found = []
+    all_checks = []
     for figure in targets.figures:
         by_record = values[figure.metric]
         readings = {record: prints_as(value, figure.value) for record, value in by_record.items()}
         if figure.metric in notes:
-            found.append(Check(figure, by_record, None, "excepted", notes[figure.metric]))
+            all_checks.append(Check(figure, by_record, None, "excepted", notes[figure.metric]))
             continue
         for record, reading in readings.items():
             if reading is None:
@@ -83,8 +83,8 @@ def checks(setting: Setting, targets: PointTargets, intervals: Sequence[Interval
                     f"point {targets.point.id}: {figure.metric} is published as {figure.value}, "
                     f"{record} was constructed to give {by_record[record]!r}"
                 )
-        found.append(Check(figure, by_record, next(iter(readings.values())), "equal", ""))
-    return tuple(found)
+        all_checks.append(Check(figure, by_record, next(iter(readings.values())), "equal", ""))
+    return tuple(all_checks)
 
 
 def _group_seconds(setting: Setting, group: Group, intervals: Sequence[IntervalData]) -> dict[str, float]:

@@ -61,12 +61,12 @@ def render(
         say(f"{system_id}: point {point.targets.point.id}, {len(point.intervals)} intervals")
         points.append(point)
     parts = write_parts(system, setting, seed)
-    known = registry or layouts.load()
+    layout_registry = registry or layouts.load()
     records = [*records_of(setting, points), *(record for part in parts for record in part.output.records)]
-    tables = to_tables(records, known)
+    tables = to_tables(records, layout_registry)
     count = sum(table.num_rows for name, table in tables.items() if name.endswith("_header"))
     say(f"{system_id}: encoding {count} records")
-    contents = {f"{system_id}.smf": encode_dump(tables, known)} if count else {}
+    contents = {f"{system_id}.smf": encode_dump(tables, layout_registry)} if count else {}
     contents[f"{system_id}.runs.csv"] = _csv(RUN_COLUMNS, _runs(system, setting, points, parts))
     groups = [*_groups(system, setting, points), *_written_groups(system, parts)]
     if groups:
@@ -86,8 +86,8 @@ def setting_of(system: System) -> Setting:
     """The setting a system's records are written in. Raises LabError when nothing says how to render it."""
     if system.lab is None:
         raise LabError(f"{system.id}: nothing says how to render it (no lab section)")
-    known = machine(system.machine) if system.machine is not None else None
-    return Setting(system.lab, known, Clock(system.lab.utc_offset_hours))
+    cpc = machine(system.machine) if system.machine is not None else None
+    return Setting(system.lab, cpc, Clock(system.lab.utc_offset_hours))
 
 
 def construct_points(system: System, setting: Setting, seed: int) -> Iterator[RenderedPoint]:

@@ -37,8 +37,8 @@ def rmf_xml(setting: Setting, records: Iterable[Record]) -> bytes:
             name = (bool(control["r723mscf"] & REPORT_CLASS), control["r723mcnm"])
             classes.setdefault(interval, {}).setdefault(name, _class(record))
     workloads = [
-        _framed(setting, *interval, "WLMGL", "Workload Activity Report", list(found.values()))
-        for interval, found in classes.items()
+        _framed(setting, *interval, "WLMGL", "Workload Activity Report", list(sections.values()))
+        for interval, sections in classes.items()
     ]
     head = '<?xml version="1.0" encoding="UTF-8"?>\n<ddsml>\n<server><name>RMF-DDS-Server</name></server>\n'
     return (head + "\n".join(processors + workloads) + "\n</ddsml>\n").encode()
@@ -152,7 +152,7 @@ def _service(control: Row, period: Row, seconds: float) -> list[tuple[str, Varia
         (
             "Service",
             [
-                *((name.upper(), _fixed(found, 0)) for name, found in units.items()),
+                *((name.upper(), _fixed(amount, 0)) for name, amount in units.items()),
                 ("Total", _fixed(total, 0)),
                 ("Per Second", _fixed(total / seconds, 0)),
                 ("Absorption Rate", _fixed(total / resident if resident else 0, 0)),

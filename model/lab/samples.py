@@ -93,9 +93,9 @@ def with_median(random: np.random.Generator, wanted: Moments, median: tuple[int,
     middle = [median[0]] if wanted.size % 2 else list(median)
     if half < 1 or (wanted.size % 2 and median[0] != median[1]):
         raise LabError(f"no sample of {wanted.size} has its median between {median[0]} and {median[1]}")
-    held = np.array([wanted.low, *middle, wanted.high], np.int64)
+    fixed = np.array([wanted.low, *middle, wanted.high], np.int64)
     mean = wanted.total / wanted.size
-    rest_total, rest_squares = wanted.total - int(held.sum()), wanted.squares - squares(held, mean)
+    rest_total, rest_squares = wanted.total - int(fixed.sum()), wanted.squares - squares(fixed, mean)
     low = np.repeat([wanted.low, median[-1]], half - 1)
     high = np.repeat([median[0], wanted.high], half - 1)
     below, above = MOST, -MOST
@@ -111,7 +111,7 @@ def with_median(random: np.random.Generator, wanted: Moments, median: tuple[int,
     whole = tune(random, whole, mean, rest_squares, low, high, tolerance)
     if abs(squares(whole, mean) - rest_squares) > tolerance:
         raise LabError(f"no sample with median {median} has these moments: {wanted}")
-    return np.sort(np.concatenate([whole, held]))
+    return np.sort(np.concatenate([whole, fixed]))
 
 
 def _around_median(low: Ticks, high: Ticks, exponent: float, total: int) -> npt.NDArray[np.float64]:

@@ -60,11 +60,11 @@ def point_figures(system: System, point: Point) -> tuple[Figure, ...]:
 
 def rendered_metrics(plan: LabPlan) -> frozenset[str]:
     """Metrics the lab knows how to write into records for this plan."""
-    known = {metric for identity in identities(plan.engines) for metric in identity.metrics}
-    known |= {group.figure for group in plan.groups}
+    metrics = {metric for identity in identities(plan.engines) for metric in identity.metrics}
+    metrics |= {group.figure for group in plan.groups}
     for entry in plan.transactions:
-        known |= {metric for metric in (entry.response, entry.figure) if metric is not None}
-    return frozenset(known)
+        metrics |= {metric for metric in (entry.response, entry.figure) if metric is not None}
+    return frozenset(metrics)
 
 
 def why_not_rendered(system: System, point: Point) -> str | None:
@@ -97,10 +97,10 @@ def point_targets(system: System, point: Point) -> PointTargets:
     resolution = _resolved(system, point)
     values, etr = resolution.values, resolution.values["etr_tps"]
     groups = {group.name: _engines(system, group, values, etr) for group in plan.groups}
-    known = sum(cpu for cpu in groups.values() if cpu is not None)
+    group_cpu = sum(cpu for cpu in groups.values() if cpu is not None)
     busy, workload, assumptions = _busy_and_workload(system, values, groups)
     overhead = plan.capture_ratio.value * busy * plan.engines - workload
-    if overhead < 0 or workload < known:
+    if overhead < 0 or workload < group_cpu:
         raise LabError(
             f"{system.id} point {point.id}: the workload's CPU and the capture ratio do not fit its busy time"
         )
@@ -119,7 +119,7 @@ def point_targets(system: System, point: Point) -> PointTargets:
         workload=workload,
         overhead=overhead,
         groups=groups,
-        remainder=_remainder(plan, groups, workload - known),
+        remainder=_remainder(plan, groups, workload - group_cpu),
         response_ms={
             entry.report_class: values[entry.response]
             for entry in plan.transactions
@@ -164,14 +164,14 @@ def _busy_and_workload(
     """Busy time as a fraction and the workload's CPU in engines; one of them assumed where it is not published."""
     plan = _plan(system)
     where = f"{plan.reference.system} point {plan.reference.point}"
-    known = sum(cpu for cpu in groups.values() if cpu is not None)
+    group_cpu = sum(cpu for cpu in groups.values() if cpu is not None)
     if "cpu_busy_pct" not in values:
-        busy = known / (plan.engines * reference_share(system))
+        busy = group_cpu / (plan.engines * reference_share(system))
         basis = f"workload CPU by its share of busy time at {where}"
-        return busy, known, [Assumption("cpu_busy_pct", busy * 100, "pct", basis)]
+        return busy, group_cpu, [Assumption("cpu_busy_pct", busy * 100, "pct", basis)]
     busy = values["cpu_busy_pct"] / 100
     if all(cpu is not None for cpu in groups.values()):
-        return busy, known, []
+        return busy, group_cpu, []
     workload = busy * plan.engines * reference_share(system)
     basis = f"busy time by the workload's share of it at {where}"
     return busy, workload, [Assumption("workload_cpu_engines", workload, "engines", basis)]

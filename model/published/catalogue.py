@@ -18,7 +18,7 @@ import tomli as tomllib
 
 from model.published.condition import condition_text, parse_condition
 from model.published.plan import LabPlan, PlanError, read_plan
-from model.published.values import RuleError, Suspect, WorkloadIdentity, read_identities, read_suspects
+from model.published.values import RuleError, Suspect, WorkloadIdentity, read_rules
 
 SYSTEMS = Path(__file__).resolve().parent / "systems"
 CLASSES = ("numeric", "relative", "claim", "chart", "formula")
@@ -191,7 +191,7 @@ def system(system_id: str, folder: Path = SYSTEMS) -> System:
                 )
             ),
             lab=read_plan(content["lab"]) if "lab" in content else None,
-            suspects=read_suspects(content.get("suspect", [])),
+            suspects=read_rules(Suspect, content.get("suspect", [])),
         )
     except KeyError as error:
         raise CatalogueError(f"{path.name}: field {error} is missing") from error
@@ -219,7 +219,7 @@ def workload(workload_id: str, folder: Path = SYSTEMS) -> Workload:
                 for entry in content.get("transactions", ())
             ),
             databases=tuple(Database(**entry) for entry in content.get("databases", ())),
-            identities=read_identities(content.get("identity", [])),
+            identities=read_rules(WorkloadIdentity, content.get("identity", [])),
         )
     except (KeyError, TypeError, RuleError) as error:
         raise CatalogueError(f"{path.name}: {error}") from error
@@ -227,13 +227,13 @@ def workload(workload_id: str, folder: Path = SYSTEMS) -> Workload:
 
 def _entries(kind: type[Entry], entries: Iterable[Mapping[str, Any]], where: str, **common: str) -> tuple[Entry, ...]:
     """Entries of a list in a file; CatalogueError names the one that lacks a field or has one that is none."""
-    known = {field.name for field in fields(kind)} - common.keys()  # type: ignore[arg-type]
+    expected = {field.name for field in fields(kind)} - common.keys()  # type: ignore[arg-type]
     made = []
     for place, entry in enumerate(entries, 1):
-        for said, names in (("is missing", known - entry.keys()), ("is unknown", entry.keys() - known)):
+        for fault, names in (("is missing", expected - entry.keys()), ("is unknown", entry.keys() - expected)):
             if names:
-                expected = ", ".join(sorted(known))
-                raise CatalogueError(f"{where}, entry {place}: field {min(names)} {said}; expected {expected}")
+                fields_of_kind = ", ".join(sorted(expected))
+                raise CatalogueError(f"{where}, entry {place}: field {min(names)} {fault}; expected {fields_of_kind}")
         made.append(kind(**common, **entry))
     return tuple(made)
 

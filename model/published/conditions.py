@@ -44,14 +44,14 @@ class Conditions:
         return {table.covariate for table in self.of(system) if table.covariate is not None}
 
     def _known_keys(self, system: str) -> dict[str, tuple[str, ...]]:
-        found: dict[str, set[str]] = {}
+        by_key: dict[str, set[str]] = {}
         for table in self.of(system):
             for key in self.keys_of(table, system):
-                found.setdefault(key, set()).update(self._levels(table, system, key))
+                by_key.setdefault(key, set()).update(self._levels(table, system, key))
         for entry in self._predictor.identities:
             for key, level in entry.condition.items() if entry.system == system else ():
-                found.setdefault(key, set()).add(level)
-        return {key: tuple(sorted(levels, key=_order)) for key, levels in sorted(found.items()) if levels}
+                by_key.setdefault(key, set()).add(level)
+        return {key: tuple(sorted(levels, key=_order)) for key, levels in sorted(by_key.items()) if levels}
 
     def of(self, system: str) -> Iterator[Table]:
         """Tables that have the system, or another system that runs the same workload."""
@@ -74,24 +74,24 @@ class Conditions:
     def _levels(self, table: Table, system: str, key: str) -> set[str]:
         """Levels a system was measured at, and those to which other systems show how its own levels change."""
         conditions = [table.condition(cell) for cell in table.values if cell.system == system]
-        own = {condition[key] for condition in conditions if key in condition}
-        if own and (key == table.covariate or key in table.fixed.get(system, {})):
-            return own
-        return own | {
+        of_system = {condition[key] for condition in conditions if key in condition}
+        if of_system and (key == table.covariate or key in table.fixed.get(system, {})):
+            return of_system
+        return of_system | {
             other
-            for other in {*table.levels[key], *self._instead(table, key, own)}
-            if other not in own
-            and (not own or any(self._tables.shows(table.block[0], key, level, other) for level in own))
+            for other in {*table.levels[key], *self._instead(table, key, of_system)}
+            if other not in of_system
+            and (not of_system or any(self._tables.shows(table.block[0], key, level, other) for level in of_system))
             and self._answered(system, {key: other})
         }
 
-    def _instead(self, table: Table, key: str, own: set[str]) -> set[str]:
+    def _instead(self, table: Table, key: str, of_system: set[str]) -> set[str]:
         """Levels of other tables of the study that differ in one word from one of a system's own, such as V10 and V9.
         What adds words to it is particular to its table.
         """
         others = (other for block, other in self._tables.blocks.items() if block[0] == table.block[0])
         levels = {level for other in others for level in other.levels.get(key, ())} if key in ALTERNATIVES else set()
-        return {level for level in levels if any(_one_word(*level_change(mine, level)) for mine in own)}
+        return {level for level in levels if any(_one_word(*level_change(mine, level)) for mine in of_system)}
 
     def key(self, table: Table, system: str, key: str) -> str | None:
         """The table's name of an asked key: one population may be called users here and sessions there."""
@@ -101,44 +101,44 @@ class Conditions:
 
     def check(self, system: str, at: Mapping[str, Any]) -> dict[str, list[str]]:
         """The levels that every asked key stands for. Raises QuestionError for an unknown key or level."""
-        known, facts = self.keys(system), self._facts.get(system, {})
+        keys, facts = self.keys(system), self._facts.get(system, {})
         numeric = self.numbers(system)
-        asked: dict[str, list[str]] = {}
+        levels: dict[str, list[str]] = {}
         for given, value in at.items():
             text = f"{value:.12g}" if isinstance(value, int | float) else str(value)
             key = given
             for names in (RELEASES, POPULATIONS):
-                if given in names and given not in known:
-                    key = next((name for name in names if name in known), given)
-            if key not in known:
+                if given in names and given not in keys:
+                    key = next((name for name in names if name in keys), given)
+            if key not in keys:
                 if key in facts:
                     if not covers(facts[key], text):
                         raise QuestionError(key, text, f"{key}: only {facts[key]!r} was measured", [facts[key]])
                     continue
-                raise QuestionError(key, key, f"at: unknown key {key!r} for {system}", known)
+                raise QuestionError(key, key, f"at: unknown key {key!r} for {system}", keys)
             if key in numeric:
                 x = number(text.replace(",", ""))
                 if x is None or x > MOST:
                     refusal = f"{key} must be a number above 0 and at most {MOST:g} (got {text!r})"
                     raise QuestionError(key, text, refusal)
-                asked[key] = [f"{x:.12g}"]
+                levels[key] = [f"{x:.12g}"]
                 continue
-            asked[key] = (
+            levels[key] = (
                 [text]
-                if text in known[key]
-                else [level for level in known[key] if text.split() and set(text.split()) <= set(level.split())]
+                if text in keys[key]
+                else [level for level in keys[key] if text.split() and set(text.split()) <= set(level.split())]
             )
-            if not asked[key]:
-                raise QuestionError(key, text, f"{key}: {text!r} was not measured", known[key])
-        counts = [key for key in asked if key in POPULATIONS]
-        if len({asked[key][0] for key in counts}) > 1:
-            raise QuestionError(counts[1], asked[counts[1]][0], f"{' and '.join(counts)} are one population")
-        return asked
+            if not levels[key]:
+                raise QuestionError(key, text, f"{key}: {text!r} was not measured", keys[key])
+        counts = [key for key in levels if key in POPULATIONS]
+        if len({levels[key][0] for key in counts}) > 1:
+            raise QuestionError(counts[1], levels[counts[1]][0], f"{' and '.join(counts)} are one population")
+        return levels
 
-    def cells(self, table: Table, system: str, asked: Mapping[str, str]) -> list[Cell]:
+    def cells(self, table: Table, system: str, levels: Mapping[str, str]) -> list[Cell]:
         """The cells of a system that a table can be asked for at some levels."""
-        found: dict[Cell, None] = {}
-        own = [cell for cell in table.values if cell.system == system]
+        chosen: dict[Cell, None] = {}
+        of_system = [cell for cell in table.values if cell.system == system]
         others = [
             cell
             for cell in table.values
@@ -146,10 +146,10 @@ class Conditions:
         ]
         siblings = [cell.at_level(SYSTEM, system) for cell in others]
         fixed = table.fixed.get(system, {})
-        lent = set() if own else {pair for cell in others for pair in table.fixed.get(cell.system, {}).items()}
-        for cell in (*own, *siblings, *followers(table, system)):
+        lent = set() if of_system else {pair for cell in others for pair in table.fixed.get(cell.system, {}).items()}
+        for cell in (*of_system, *siblings, *followers(table, system)):
             moved: Cell | None = cell
-            for key, level in asked.items():
+            for key, level in levels.items():
                 name = self.key(table, system, key)
                 if moved is None or name is None:
                     moved = None
@@ -158,21 +158,21 @@ class Conditions:
                 elif name in fixed or (name, level) in lent:
                     moved = moved if fixed.get(name, level) == level else None
                 else:
-                    known = moved.level(name) is not None and table.may_have(moved.metric, name, level)
-                    moved = moved.at_level(name, level) if known else None
+                    is_level = moved.level(name) is not None and table.may_have(moved.metric, name, level)
+                    moved = moved.at_level(name, level) if is_level else None
             if moved is not None and (moved == cell or table.together(moved)):
-                found[moved] = None
-        return list(found)
+                chosen[moved] = None
+        return list(chosen)
 
-    def identities(self, system: str, asked: Mapping[str, str]) -> Iterator[Identity]:
+    def identities(self, system: str, levels: Mapping[str, str]) -> Iterator[Identity]:
         """What follows of a system at some levels."""
         seen = set()
         for row in self._predictor.identities:
-            rest = {key: level for key, level in row.condition.items() if key not in asked}
+            rest = {key: level for key, level in row.condition.items() if key not in levels}
             place = (row.table, row.metric, written(rest))
-            if row.system != system or not asked.keys() <= row.condition.keys() or place in seen:
+            if row.system != system or not levels.keys() <= row.condition.keys() or place in seen:
                 continue
-            if all(self._may_move(row, key, level) for key, level in asked.items()):
+            if all(self._may_move(row, key, level) for key, level in levels.items()):
                 seen.add(place)
                 yield row
 

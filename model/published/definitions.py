@@ -39,8 +39,8 @@ class Definition:
 
     def operands(self, table: Table, cell: Cell) -> list[Cell] | None:
         """The cells a cell is made of; None where the table has not all of them."""
-        found = [_beside(table, cell, *term) for term in self.terms]
-        return [other for other in found if other is not None] if None not in found else None
+        operands = [_same_condition(table, cell, *term) for term in self.terms]
+        return [other for other in operands if other is not None] if None not in operands else None
 
     def made(self, values: list[float]) -> float | None:
         """The metric but for a factor that is not given, from values in the order of `terms`; None over zero."""
@@ -111,19 +111,19 @@ class Following:
 
 def following(table: Table, cell: Cell) -> list[Following]:
     """What a cell may be computed from, what was measured first."""
-    found = []
+    ways = []
     for definition in DEFINITIONS:
         if _is(table, cell, definition.metric):
             operands = definition.operands(table, cell)
             factor = None if operands is None else _factor(table, definition, cell.system)
             if operands is not None and factor is not None:
-                found.append(Following(definition, tuple(operands), factor))
+                ways.append(Following(definition, tuple(operands), factor))
         elif len(definition.terms) == 1 and _is(table, cell, definition.terms[0]):
-            made = _beside(table, cell, *definition.metric)
+            made = _same_condition(table, cell, *definition.metric)
             factor = _factor(table, definition, cell.system)
             if made is not None and made in table.values and factor:
-                found.append(Following(definition, (made,), 1.0 / factor))
-    return sorted(found, key=lambda entry: any(operand not in table.values for operand in entry.operands))
+                ways.append(Following(definition, (made,), 1.0 / factor))
+    return sorted(ways, key=lambda entry: any(operand not in table.values for operand in entry.operands))
 
 
 def _is(table: Table, cell: Cell, term: Term) -> bool:
@@ -136,14 +136,14 @@ def _measured(table: Table, metric: str, unit: str) -> tuple[Cell, ...]:
     return tuple(cell for cells in units.values() for cell in cells) if unit == ANY else units.get(unit, ())
 
 
-def _beside(table: Table, cell: Cell, metric: str, unit: str) -> Cell | None:
+def _same_condition(table: Table, cell: Cell, metric: str, unit: str) -> Cell | None:
     """The cell of another metric at the same condition, in the section of the report that has it; None without one."""
     cells = _measured(table, metric, unit)
     if cell.level(SECTION) is None:
         return replace(cell, metric=metric) if cells else None
     sections = sorted({other.level(SECTION) or "" for other in cells if other.level(SECTION)})
-    found = [replace(cell.at_level(SECTION, section), metric=metric) for section in sections]
-    return next((other for other in found if other in table.values), found[0] if found else None)
+    others = [replace(cell.at_level(SECTION, section), metric=metric) for section in sections]
+    return next((other for other in others if other in table.values), others[0] if others else None)
 
 
 def _factor(table: Table, definition: Definition, system: str) -> float | None:
@@ -162,21 +162,21 @@ def _factor(table: Table, definition: Definition, system: str) -> float | None:
                 pairs.append((table.values[cell][0], made))
     if not pairs:
         return None if definition.factor is None else 1.0
-    factor = 1.0 if definition.factor is not None else sum(own for own, _ in pairs) / sum(made for _, made in pairs)
-    obeyed = [abs(factor * made - own) <= AGREEING * abs(own) for own, made in pairs]
+    factor = 1.0 if definition.factor is not None else sum(value for value, _ in pairs) / sum(made for _, made in pairs)
+    obeyed = [abs(factor * made - value) <= AGREEING * abs(value) for value, made in pairs]
     return factor if sum(obeyed) >= LEAST_AGREEING * len(obeyed) else None
 
 
 def followers(table: Table, system: str) -> list[Cell]:
     """Cells of a system that were not measured and follow from measured ones, directly or through others."""
-    known = [cell for cell in table.values if cell.system == system]
-    found = []
+    measured = [cell for cell in table.values if cell.system == system]
+    derived = []
     for definition in DEFINITIONS:
         if _factor(table, definition, system) is None:
             continue
-        for cell in [cell for cell in known if _is(table, cell, definition.parts[0])]:
-            made = _beside(table, cell, *definition.metric)
-            if made is not None and made not in table.values and made not in found:
-                found.append(made)
-                known.append(made)
-    return found
+        for cell in [cell for cell in measured if _is(table, cell, definition.parts[0])]:
+            made = _same_condition(table, cell, *definition.metric)
+            if made is not None and made not in table.values and made not in derived:
+                derived.append(made)
+                measured.append(made)
+    return derived

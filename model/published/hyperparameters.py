@@ -61,8 +61,8 @@ class VarianceComponents(Kernel):
         i = X[:, 0].astype(int)
         j = i if Y is None else Y[:, 0].astype(int)
         parts = np.exp(2.0 * self.log_sd)[:, None, None] * self.matrices[:, i[:, None], j]
-        found = parts.sum(axis=0)
-        return (found, 2.0 * np.moveaxis(parts, 0, -1)) if eval_gradient else found
+        covariance = parts.sum(axis=0)
+        return (covariance, 2.0 * np.moveaxis(parts, 0, -1)) if eval_gradient else covariance
 
     def diag(self, X: Array) -> Array:
         """The diagonal of K."""
@@ -83,7 +83,7 @@ def fitted(max_iter: int, start: Mapping[str, Mapping[str, float]] | None = None
     """
 
     def choose(regression: Regression) -> dict[str, float]:
-        terms, noise, known, target = regression.components()
+        terms, noise, error_variance, target = regression.components()
         priors = regression.priors
         first = (start or {}).get(regression.group.name, {})
         names = [*terms, "noise"]
@@ -102,16 +102,16 @@ def fitted(max_iter: int, start: Mapping[str, Mapping[str, float]] | None = None
                 return value + 0.5 * float(away @ away), slope[free] + away / width[free]
 
             limits = [tuple(math.log(end) for end in BOUNDS)] * int(free.sum())
-            found = minimize(
+            best_fit = minimize(
                 penalized, initial[free], jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": max_iter}
             )
             best = initial.copy()
-            best[free] = found.x
-            return best, float(found.fun)
+            best[free] = best_fit.x
+            return best, float(best_fit.fun)
 
         kernel = VarianceComponents(np.stack([*terms.values(), np.diag(noise)]), theta)
         index = np.arange(len(target), dtype=np.float64)[:, None]
-        process = GaussianProcessRegressor(kernel, alpha=known, optimizer=optimizer if free.any() else None)
+        process = GaussianProcessRegressor(kernel, alpha=error_variance, optimizer=optimizer if free.any() else None)
         process.fit(index, target)
         return dict(zip(names, np.exp(process.kernel_.theta).tolist(), strict=True))
 

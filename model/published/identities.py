@@ -52,10 +52,10 @@ class Sum:
         if (cell.metric if self.key is None else cell.level(self.key)) not in self.parts:
             return None
         total = replace(cell, metric=self.total) if self.key is None else cell.at_level(self.key, self.total)
-        known = [part for part in self.operands(total) or () if part in table.values or table.series(part)]
+        measured = [part for part in self.operands(total) or () if part in table.values or table.series(part)]
         levels = [total] if cell.x is None else [replace(total, x=x) for x, _, _ in table.series(total)]
         levels = [level for level in levels if level in table.values]
-        if cell in known or not levels or not all(_adds_up(table, level, known) for level in levels):
+        if cell in measured or not levels or not all(_adds_up(table, level, measured) for level in levels):
             return None
         return TOLERANCE * max(abs(table.values[level][0]) for level in levels)
 
@@ -84,7 +84,7 @@ class SumElsewhere:
 
 def sums_elsewhere(tables: Tables, table: Table) -> list[SumElsewhere]:
     """The metrics of a table that the marts call as parts of another table of the study, which make them up."""
-    found = []
+    totals = []
     for other in tables.blocks.values():
         names = set(table.mart_metrics.values()) & set(other.mart_metrics.values())
         if not names or other.block == table.block or other.block[0] != table.block[0]:
@@ -99,8 +99,8 @@ def sums_elsewhere(tables: Tables, table: Table) -> list[SumElsewhere]:
             many = sum(whole > 0 for whole, _ in shown) >= LEAST_SUMS
             if many and all(abs(made - whole) <= TOLERANCE * whole for whole, made in shown):
                 levels = other.levels[key]
-                found += [SumElsewhere(total, other.block, part, key, levels) for total, part in metrics.items()]
-    return found
+                totals += [SumElsewhere(total, other.block, part, key, levels) for total, part in metrics.items()]
+    return totals
 
 
 def _parts_elsewhere(table: Table, cell: Cell, other: Table, key: str) -> list[Cell]:
@@ -108,8 +108,8 @@ def _parts_elsewhere(table: Table, cell: Cell, other: Table, key: str) -> list[C
     name, unit = table.mart_metrics.get(cell.metric), table.unit(cell)
     parts = [
         replace(cell, block=other.block, metric=metric).at_level(key, level)
-        for metric, known in other.mart_metrics.items()
-        if known == name and unit in other.units[metric]
+        for metric, mart_metric in other.mart_metrics.items()
+        if mart_metric == name and unit in other.units[metric]
         for level in other.levels[key]
     ]
     return [part for part in parts if part in other.values]
@@ -117,22 +117,22 @@ def _parts_elsewhere(table: Table, cell: Cell, other: Table, key: str) -> list[C
 
 def _adds_up(table: Table, total: Cell, parts: list[Cell]) -> bool:
     """Whether parts make up a measured total."""
-    found = [table.values.get(replace(part, x=total.x), (math.nan,))[0] for part in parts]
+    values = [table.values.get(replace(part, x=total.x), (math.nan,))[0] for part in parts]
     whole = table.values[total][0]
-    return abs(sum(found) - whole) <= TOLERANCE * abs(whole)
+    return abs(sum(values) - whole) <= TOLERANCE * abs(whole)
 
 
 def sums(table: Table) -> list[Sum]:
     """The totals of a table with their parts."""
-    found = []
+    totals = []
     for key, names in _named(table):
         for total in [name for name in names if TOTAL in name.lower()]:
             parts = [name for name in names if TOTAL not in name.lower()][:MOST_PARTS]
             columns = list(_columns(table, key, total, parts))
             chosen = _subset(columns, len(parts))
             if chosen is not None:
-                found.append(Sum(key, total, tuple(parts[i] for i in chosen)))
-    return found
+                totals.append(Sum(key, total, tuple(parts[i] for i in chosen)))
+    return totals
 
 
 def _named(table: Table) -> Iterator[tuple[str | None, list[str]]]:
@@ -154,7 +154,7 @@ def _columns(table: Table, key: str | None, total: str, parts: list[str]) -> Ite
             continue
         others = [replace(cell, metric=part) if key is None else cell.at_level(key, part) for part in parts]
         values = [table.values.get(other) for other in others]
-        yield value, [0.0 if found is None else found[0] for found in values]
+        yield value, [0.0 if value is None else value[0] for value in values]
 
 
 def _subset(columns: list[tuple[float, list[float]]], count: int) -> tuple[int, ...] | None:
@@ -175,7 +175,7 @@ def _subset(columns: list[tuple[float, list[float]]], count: int) -> tuple[int, 
 
 def shares(table: Table) -> list[tuple[str, str]]:
     """Two metrics that make up 100 % wherever both were measured, the larger first."""
-    found = []
+    pairs_of_shares = []
     metrics = sorted(metric for metric, units in table.units.items() if "pct" in units)
     for one, other in combinations(metrics, 2):
         pairs = [
@@ -184,8 +184,8 @@ def shares(table: Table) -> list[tuple[str, str]]:
             if cell.metric == one and replace(cell, metric=other) in table.values
         ]
         if len(pairs) > 1 and all(abs(sum(pair) - WHOLE_PCT) <= TOLERANCE * WHOLE_PCT for pair in pairs):
-            found.append((one, other) if sum(a - b for a, b in pairs) > 0 else (other, one))
-    return found
+            pairs_of_shares.append((one, other) if sum(a - b for a, b in pairs) > 0 else (other, one))
+    return pairs_of_shares
 
 
 def repeated(tables: Tables) -> dict[Cell, tuple[Cell, float]]:
@@ -194,10 +194,10 @@ def repeated(tables: Tables) -> dict[Cell, tuple[Cell, float]]:
     for block, table in sorted(tables.blocks.items(), key=lambda entry: -len(entry[1].by_series)):
         for cell in table.by_series:
             by_system[block[0], cell.system].append(cell)
-    found: dict[Cell, tuple[Cell, float]] = {}
+    copies: dict[Cell, tuple[Cell, float]] = {}
     for cells in by_system.values():
         for first, other in combinations(cells, 2):
-            if first.block == other.block or first in found or other in found:
+            if first.block == other.block or first in copies or other in copies:
                 continue
             values, others = ({x: y for x, y, _ in tables.blocks[cell.block].series(cell)} for cell in (first, other))
             pairs = [(y, others[x]) for x, y in values.items() if x in others]
@@ -205,5 +205,5 @@ def repeated(tables: Tables) -> dict[Cell, tuple[Cell, float]]:
             if len({y for y, _ in pairs}) >= least:
                 for factor in THOUSANDS:
                     if all(abs(factor * y - same) <= ROUNDED * abs(same) for y, same in pairs):
-                        found[other] = first, factor
-    return found
+                        copies[other] = first, factor
+    return copies

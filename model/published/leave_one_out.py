@@ -74,7 +74,7 @@ class LeftOut:
     name: str
     table: Table
     predictor: Predictor
-    asked: tuple[Cell, ...]
+    cells: tuple[Cell, ...]
     judged: Mapping[Cell, float]
     single: bool = False
 
@@ -107,16 +107,16 @@ def scales(figures: Iterable[Figure], but: Container[Cell] = ()) -> dict[str, fl
             for count in range(len(figure.errs_like)):
                 missed[figure.errs_like[: count + 1]].append(one)
     logs: dict[tuple[str, ...], float] = {}
-    found = {}
+    factors = {}
     for names, off in sorted(missed.items(), key=lambda entry: len(entry[0])):
         cases, wider = float(len(off)), logs.get(names[:-1])
-        held = MEANS_COVERED * np.mean(off) if wider is not None else np.quantile(off, COVERED, method="hazen")
-        logs[names] = math.log(min(max(float(held), LEAST_SCALE), MOST_SCALE))
+        covering = MEANS_COVERED * np.mean(off) if wider is not None else np.quantile(off, COVERED, method="hazen")
+        logs[names] = math.log(min(max(float(covering), LEAST_SCALE), MOST_SCALE))
         if wider is not None:
             logs[names] = (WIDER_CASES * wider + cases * logs[names]) / (WIDER_CASES + cases)
             cases += WIDER_CASES
-        found[names[-1]] = math.exp(logs[names]) * _student(cases)
-    return found
+        factors[names[-1]] = math.exp(logs[names]) * _student(cases)
+    return factors
 
 
 def behind(figures: Iterable[Figure]) -> list[str]:
@@ -124,10 +124,10 @@ def behind(figures: Iterable[Figure]) -> list[str]:
     errors: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for figure in figures:
         if min(figure.measured, figure.value, figure.naive) > 0:
-            own, naive = (abs(math.log(value / figure.measured)) for value in (figure.value, figure.naive))
-            errors[figure.family].append((own, naive))
-    medians = {name: np.median(np.array(found), axis=0) for name, found in errors.items()}
-    return sorted(name for name, (own, naive) in medians.items() if own > naive + ROUNDING)
+            error, naive = (abs(math.log(value / figure.measured)) for value in (figure.value, figure.naive))
+            errors[figure.family].append((error, naive))
+    medians = {name: np.median(np.array(pairs), axis=0) for name, pairs in errors.items()}
+    return sorted(name for name, (error, naive) in medians.items() if error > naive + ROUNDING)
 
 
 def _student(degrees: float) -> float:
@@ -137,9 +137,9 @@ def _student(degrees: float) -> float:
     return float(t.ppf(0.95, degrees) / norm.ppf(0.95))
 
 
-def _figure(table: Table, cell: Cell, found: Value, naive: float) -> Figure:
-    names = found.inference.errs_like if found.inference is not None else ()
-    return Figure(cell, family(table, cell), names, table.values[cell][0], found.low, found.value, found.high, naive)
+def _figure(table: Table, cell: Cell, value: Value, naive: float) -> Figure:
+    names = value.inference.errs_like if value.inference is not None else ()
+    return Figure(cell, family(table, cell), names, table.values[cell][0], value.low, value.value, value.high, naive)
 
 
 @dataclass(frozen=True)
@@ -175,10 +175,10 @@ def _levels(tables: Tables, facts: Facts, choose: Choose | None) -> Iterator[Lef
         predictor = Predictor(kept, facts, choose=choose)
         for block in {block_of(row) for row in tables.rows if level.has(row)} & kept.blocks.keys():
             table, rest = tables.blocks[block], kept.blocks[block]
-            known = [found for key in level.keys for found in rest.levels.get(key, ())]
-            if not (rest.covariate is not None if level.is_number else level.level in known):
+            others = [text for key in level.keys for text in rest.levels.get(key, ())]
+            if not (rest.covariate is not None if level.is_number else level.level in others):
                 continue
-            asked = tuple(
+            cells = tuple(
                 cell
                 for cell in table.values
                 if cell.system == level.system
@@ -187,13 +187,13 @@ def _levels(tables: Tables, facts: Facts, choose: Choose | None) -> Iterator[Lef
             )
             judged = {
                 cell: naive
-                for cell in asked
+                for cell in cells
                 if cell in table.judged
                 and replace(cell, x=None) not in again
                 and not math.isnan(naive := _naive(rest, level, cell))
             }
             name = level.keys[0] if len(level.keys) == 1 else table.covariate
-            yield LeftOut(f"{name}={level.level}", table, predictor, asked, judged)
+            yield LeftOut(f"{name}={level.level}", table, predictor, cells, judged)
 
 
 def _naive(rest: Table, level: _Level, cell: Cell) -> float:
@@ -204,22 +204,22 @@ def _naive(rest: Table, level: _Level, cell: Cell) -> float:
         value[0]
         for other, value in rest.values.items()
         if replace(other, factors=()) == replace(cell, factors=())
-        and {key for key, own in cell.factors if other.level(key) != own} == set(level.keys)
+        and {key for key, other_level in cell.factors if other.level(key) != other_level} == set(level.keys)
     ]
     return float(np.mean(found)) if found else math.nan
 
 
 def _known_levels(tables: Tables) -> Iterator[_Level]:
-    found: dict[_Level, None] = {}
+    levels: dict[_Level, None] = {}
     for table in tables.blocks.values():
         for cell in table.values:
             if table.covariate is not None and cell.x is not None:
                 keys = POPULATIONS if table.covariate in POPULATIONS else (table.covariate,)
-                found[_Level(cell.system, keys, f"{cell.x:.12g}")] = None
+                levels[_Level(cell.system, keys, f"{cell.x:.12g}")] = None
             for key, level in cell.factors:
                 if key in ALTERNATIVES:
-                    found[_Level(cell.system, (key,), level)] = None
-    yield from found
+                    levels[_Level(cell.system, (key,), level)] = None
+    yield from levels
 
 
 def neighbours(points: Sequence[tuple[float, float, float]], x: float) -> float:

@@ -15,9 +15,7 @@ from model.published.values import (
     DerivedRule,
     RuleError,
     ValueRule,
-    read_contradictions,
-    read_derived,
-    read_values,
+    read_rules,
 )
 
 DEFAULT_LEVEL = "ZV010800"
@@ -196,9 +194,9 @@ def read_plan(content: Mapping[str, Any]) -> LabPlan:
                 for entry in content.get("groups", ())
             ),
             service_rate=_borrowed(content, "service_rate"),
-            values=read_values(content.get("values", [])),
-            derived=read_derived(content.get("derived", [])),
-            contradictions=read_contradictions(content.get("contradictions", [])),
+            values=read_rules(ValueRule, content.get("values", [])),
+            derived=read_rules(DerivedRule, content.get("derived", [])),
+            contradictions=read_rules(Contradiction, content.get("contradictions", [])),
             assumed=tuple(Assumed(**entry) for entry in content.get("assumed", ())),
             reports=bool(content.get("reports", False)),
         )

@@ -73,8 +73,8 @@ def prints_as(value: float, text: str, step: str = "") -> Reading | None:
 def transpositions(text: str) -> list[str]:
     """The figure with two neighbouring digits exchanged, the commonest slip of typesetting, in every way possible."""
     digits = [i for i, character in enumerate(text) if character.isdigit()]
-    found = []
+    texts = []
     for i, j in pairwise(digits):
         if text[i] != text[j]:
-            found.append(text[:i] + text[j] + text[i + 1 : j] + text[i] + text[j + 1 :])
-    return found
+            texts.append(text[:i] + text[j] + text[i + 1 : j] + text[i] + text[j + 1 :])
+    return texts

@@ -31,12 +31,12 @@ def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping
         systems: their identities; None for all.
         marts: rows of `fct_point_metric`; None takes the printed values. A figure the marts do not have is left out.
     """
-    known = (
+    mart_values = (
         None
         if marts is None
         else {(r["system_id"], r["point"], r["subject"], r["metric"]): (r["value"], r.get("value_se")) for r in marts}
     )
-    present = {system for system, *_ in known or ()}
+    present = {system for system, *_ in mart_values or ()}
     rows: list[Observation] = []
     identities: list[Identity] = []
     facts: dict[str, dict[str, str]] = {}
@@ -54,12 +54,12 @@ def read_catalogue(systems: Iterable[str] | None = None, marts: Iterable[Mapping
                 continue
             rule = derived_rule(system, figure)
             if rule is None:
-                row = _row(system, figure, known)
+                row = _row(system, figure, mart_values)
             elif rule.bound or not any(operand.point for operand in rule.operands):
                 identities += [] if rule.bound else [_identity(system, figure, rule)]
                 continue
             else:
-                row = _row(system, figure, None) if known is None or system_id in present else None
+                row = _row(system, figure, None) if mart_values is None or system_id in present else None
             if row is not None:
                 rows.append(row)
     return Study(tuple(rows), tuple(identities), facts)
@@ -91,7 +91,7 @@ def read_points(marts: Iterable[Mapping[str, Any]]) -> tuple[Observation, ...]:
     )
 
 
-def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Observation | None:
+def _row(system: System, figure: Figure, mart_values: Mapping[Any, Any] | None) -> Observation | None:
     """A figure with its value; as it is printed where `known` is None, of systems known by ratios, claims or formulas
     only, and where it follows from rows of the marts that are no figure.
 
@@ -102,15 +102,15 @@ def _row(system: System, figure: Figure, known: Mapping[Any, Any] | None) -> Obs
     if numeric and figure.kind == "statement":
         return None
     doubt = contradiction(system, figure)
-    found, se = float(figure.value) if doubt is None else _corrected(system, figure, doubt), 0.0
-    if found is None:
+    value, se = float(figure.value) if doubt is None else _corrected(system, figure, doubt), 0.0
+    if value is None:
         return None
-    value, wanted = found, target(system, figure)
-    if known is not None and numeric:
-        found = None if wanted is None else known.get((system.id, wanted.point, wanted.subject, wanted.metric))
-        if wanted is None or found is None:
+    wanted = target(system, figure)
+    if mart_values is not None and numeric:
+        measured = None if wanted is None else mart_values.get((system.id, wanted.point, wanted.subject, wanted.metric))
+        if wanted is None or measured is None:
             return None
-        value, se = found[0] * wanted.factor, abs(wanted.factor) * (found[1] or 0.0)
+        value, se = measured[0] * wanted.factor, abs(wanted.factor) * (measured[1] or 0.0)
     suspect = system.suspicion(figure) is not None
     return Observation(
         system=system.id,

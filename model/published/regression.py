@@ -151,21 +151,21 @@ class Context:
         if not optional and sum(len(systems) > 1 for systems in by_part.values()) >= LEAST_PAIRS:
             return Group(f"{place} | {cell.metric}", tuple(metric), True)
         keys = optional.keys()
-        known = tuple(
+        related = tuple(
             other
             for other in alike
             if other.block == cell.block or (keys and other.metric == cell.metric and options(other).keys() == keys)
         )
-        elsewhere = cell.metric if any(other.block != cell.block for other in known) else ""
-        return Group(f"{place} | all {elsewhere}", known) if known else None
+        elsewhere = cell.metric if any(other.block != cell.block for other in related) else ""
+        return Group(f"{place} | all {elsewhere}", related) if related else None
 
     def _of_covariate(self, cell: Cell, metric: list[Cell], place: str) -> Group | None:
         part = [other for other in metric if parts(other) == parts(cell)]
         same = [other for other in part if options(other) == options(cell)]
-        own = [other for other in same if replace(other, x=None) == replace(cell, x=None)]
+        series = [other for other in same if replace(other, x=None) == replace(cell, x=None)]
         if is_closed(self.table(cell), cell):
-            chosen, name = (own, f"of {cell.system}") if len(own) > 1 else (metric, "")
-        elif len(own) > 1 or (own and not options(cell)):
+            chosen, name = (series, f"of {cell.system}") if len(series) > 1 else (metric, "")
+        elif len(series) > 1 or (series and not options(cell)):
             chosen, name = same, f"{parts(cell)} {sorted(options(cell).items())}"
         else:
             chosen, name = part or metric, f"{parts(cell) if part else ''}"
@@ -228,9 +228,9 @@ class Regression:
         self._se = np.array([context.relative_se(cell) for cell in cells])
         self._metrics = {(cell.block, cell.metric) for cell in cells}
         self._systems = sorted({cell.system for cell in cells})
-        known = [options(cell) for cell in cells]
-        self._options = sorted({key for levels in known for key in levels})
-        varied = [key for key in self._options if len({levels.get(key) for levels in known}) > 1]
+        levels_of_cells = [options(cell) for cell in cells]
+        self._options = sorted({key for levels in levels_of_cells for key in levels})
+        varied = [key for key in self._options if len({levels.get(key) for levels in levels_of_cells}) > 1]
         self._codes: dict[str, dict[object, int]] = defaultdict(dict)
         self._steepness: dict[str, float] = {}
         self._plain_words: set[int] = set()
@@ -249,9 +249,9 @@ class Regression:
 
     def predict(self, cell: Cell) -> tuple[float, float]:
         """Mean and standard deviation of the logarithm of a cell, as `Context.value` has it."""
-        own = self.series.get(replace(cell, x=None), [])
-        if cell.x is not None and (known := self._by_own_levels(cell, own)) is not None:
-            return known
+        series = self.series.get(replace(cell, x=None), [])
+        if cell.x is not None and (estimate := self._by_own_levels(cell, series)) is not None:
+            return estimate
         at = self._encode([cell])
         terms, prior = self._components(at, self._at), self._components(at, at)
         across = sum(self.sd[term] ** 2 * matrix[0] for term, matrix in terms.items() if term in self.sd)
@@ -270,18 +270,18 @@ class Regression:
         """The prior of every term's standard deviation."""
         return {term: self._prior(term) for term in (*self._terms, "noise")}
 
-    def _by_own_levels(self, cell: Cell, own: Sequence[Cell]) -> tuple[float, float] | None:
+    def _by_own_levels(self, cell: Cell, series: Sequence[Cell]) -> tuple[float, float] | None:
         """What a series says by itself: its own trend where all of its levels lie on it; of a single level, the power
         by which the metric grows in other series.
         """
         assert cell.x is not None
-        if self.trend in ("affine", "inverse") and len(own) >= LEAST_LAWFUL:
-            u, y = np.array([self._u(other.x) for other in own]), np.array([self.context.value(c) for c in own])
+        if self.trend in ("affine", "inverse") and len(series) >= LEAST_LAWFUL:
+            u, y = np.array([self._u(other.x) for other in series]), np.array([self.context.value(c) for c in series])
             a, b = non_negative_line(u, y)
             off = float(np.abs(np.log((a + b * u) / y)).max())
             if off < LAWFUL:
                 return math.log(a + b * self._u(cell.x)), max(off, LEAST_SHARE)
-        if len(own) == 1 and not options(cell):
+        if len(series) == 1 and not options(cell):
             levels = [
                 np.array([(math.log(c.x or 1.0), math.log(self.context.value(c))) for c in cells])
                 for cells in self.series.values()
@@ -289,9 +289,9 @@ class Regression:
             ]
             if len(levels) >= LEAST_GROWTHS:
                 powers = [float(np.polyfit(points[:, 0], points[:, 1], 1)[0]) for points in levels]
-                away = math.log(cell.x / (own[0].x or 1.0))
+                away = math.log(cell.x / (series[0].x or 1.0))
                 sd = math.hypot(2.0 * float(np.std(powers, ddof=1)) * away, GROWTH_SD)
-                return math.log(self.context.value(own[0])) + float(np.median(powers)) * away, sd
+                return math.log(self.context.value(series[0])) + float(np.median(powers)) * away, sd
         return None
 
     def _load(self, cell: Cell) -> float | None:
@@ -308,15 +308,15 @@ class Regression:
         """How much more the parts of one system differ than those of another, of the parts that all have."""
         if not self.group.single:
             return {}
-        known: dict[str, dict[object, float]] = defaultdict(dict)
+        logs_of: dict[str, dict[object, float]] = defaultdict(dict)
         for cell, log in zip(self.cells, self._logs, strict=True):
-            known[cell.system][parts(cell)] = float(log)
-        common = sorted(set.intersection(*(set(values) for values in known.values())), key=repr)
-        if len(known) < 2 or len(common) < LEAST_SPREAD_PARTS:
+            logs_of[cell.system][parts(cell)] = float(log)
+        common = sorted(set.intersection(*(set(values) for values in logs_of.values())), key=repr)
+        if len(logs_of) < 2 or len(common) < LEAST_SPREAD_PARTS:
             return {}
         logs = {
             system: math.log(np.var([values[part] for part in common]) + SPREAD_FLOOR)
-            for system, values in known.items()
+            for system, values in logs_of.items()
         }
         usual, weight = sum(logs.values()) / len(logs), len(common) / (len(common) + SPREAD_PRIOR)
         return {system: math.exp(0.5 * (log - usual) * weight) for system, log in logs.items()}
@@ -344,8 +344,8 @@ class Regression:
             height = np.array([heights[replace(cell, x=None)] for cell in self.cells])
             a, b = non_negative_line(u, y / height)
             for series, cells in self.series.items():
-                own = [math.log(self.context.value(cell) / (a + b * self._u(cell.x))) for cell in cells]
-                heights[series] = math.exp(np.mean(own))
+                logs = [math.log(self.context.value(cell) / (a + b * self._u(cell.x))) for cell in cells]
+                heights[series] = math.exp(np.mean(logs))
         self._common = max(a, LEAST_SHARE * (a + b)), max(b, LEAST_SHARE * (a + b))
         self._trends = dict.fromkeys(self.series, self._common)
 
@@ -383,14 +383,14 @@ class Regression:
         common = [level for level, systems in at.items() if len(systems) == len(self._systems)]
         words = [(key, word) for level in common for key, text in level for word in text.split()]
         self._plain_words = {self._codes["words"][word] for word in words if word in self._codes["words"]}
-        found = {}
+        effects = {}
         for system in self._systems:
             mine = [(cell, level) for cell, level in zip(self.cells, levels, strict=True) if cell.system == system]
-            there = [next(cell for cell, own in mine if own == level) for level in common] or [mine[0][0]]
+            there = [next(cell for cell, its_level in mine if its_level == level) for level in common] or [mine[0][0]]
             terms = None if common else ("system", "system x quantity")
-            found[system] = float(np.mean([self._effect(cell, 1.0, 0.0, terms) for cell in there]))
-        middle = sum(found.values()) / len(found)
-        self._steepness = {system: effect - middle for system, effect in found.items()}
+            effects[system] = float(np.mean([self._effect(cell, 1.0, 0.0, terms) for cell in there]))
+        middle = sum(effects.values()) / len(effects)
+        self._steepness = {system: effect - middle for system, effect in effects.items()}
 
     def _effect(self, cell: Cell, first: float, second: float, only: tuple[str, ...] | None = None) -> float:
         """Posterior mean of the effect a or b of a cell's series."""
@@ -405,8 +405,8 @@ class Regression:
 
     def _code(self, factor: str, levels: Iterable[object]) -> NDArray[np.int64]:
         codes = self._codes[factor]
-        found = [-1 if level is None else codes.setdefault(level, len(codes)) for level in levels]
-        return np.array(found, dtype=np.int64)
+        code = [-1 if level is None else codes.setdefault(level, len(codes)) for level in levels]
+        return np.array(code, dtype=np.int64)
 
     def _encode(self, cells: Sequence[Cell]) -> _Features:
         basis = np.array([self._basis(cell) for cell in cells])
@@ -414,7 +414,7 @@ class Regression:
         run = [facts.get(cell.system, {}).get(WORKLOAD) or cell.system for cell in cells]
         metrics = [cell.metric for cell in cells]
         quantities = [(cell.block[1], cell.metric, cell.subject, parts(cell)) for cell in cells]
-        known = [options(cell) for cell in cells]
+        levels = [options(cell) for cell in cells]
         codes = {
             "quantity": self._code("quantity", quantities),
             "metric": self._code("metric", metrics),
@@ -422,16 +422,16 @@ class Regression:
             "system": self._code("system", [cell.system for cell in cells]),
             "workload": self._code("workload", zip(quantities, run, strict=True)),
             "treatment": self._code(
-                "treatment", [(c.system, tuple(sorted(o.items()))) for c, o in zip(cells, known, strict=True)]
+                "treatment", [(c.system, tuple(sorted(o.items()))) for c, o in zip(cells, levels, strict=True)]
             ),
         }
         words = {}
         for key in self._options:
-            found = [self._code("words", [(key, word) for word in own.get(key, "").split()]) for own in known]
-            words[key] = np.zeros((len(cells), 1 + max((int(row.max()) for row in found if len(row)), default=0)))
-            for matrix, row in zip(words[key], found, strict=True):
+            rows = [self._code("words", [(key, word) for word in one.get(key, "").split()]) for one in levels]
+            words[key] = np.zeros((len(cells), 1 + max((int(row.max()) for row in rows if len(row)), default=0)))
+            for matrix, row in zip(words[key], rows, strict=True):
                 matrix[row] = 1.0
-        on = [sum(level.casefold() == SWITCHED_ON for level in own.values()) for own in known]
+        on = [sum(level.casefold() == SWITCHED_ON for level in one.values()) for one in levels]
         switched_on = np.array(on, float) * (self.kind in WORK)
         return _Features(
             codes,
@@ -467,33 +467,34 @@ class Regression:
     def _correlation(self, factor: str, level: Callable[[Cell], object]) -> Array:
         """How alike the levels of a factor are, 0 to 1, by the figures of the block that they have in common."""
         codes = self._codes[factor]
-        found = np.eye(max(len(codes), 1))
+        correlation = np.eye(max(len(codes), 1))
         if self.covariate or len(codes) < 3:
-            return found
-        known: dict[object, dict[object, float]] = defaultdict(dict)
+            return correlation
+        logs_of: dict[object, dict[object, float]] = defaultdict(dict)
         first = self.cells[0]
         for cell in self.context.alike(first):
             if cell.block == first.block and level(cell) in codes:
                 rest = replace(cell, system="") if factor == SYSTEM else replace(cell, factors=())
                 apart = parts(cell) if factor == SYSTEM else ()
                 place = rest, apart, tuple(options(cell).items())
-                known[level(cell)][place] = math.log(self.context.value(cell)) - self._offset(cell)
+                logs_of[level(cell)][place] = math.log(self.context.value(cell)) - self._offset(cell)
         names = list(codes)
         for i, one in enumerate(names):
             for j, other in enumerate(names[:i]):
-                both = [abs(known[one][place] - known[other][place]) for place in known[one].keys() & known[other]]
+                common = logs_of[one].keys() & logs_of[other]
+                both = [abs(logs_of[one][place] - logs_of[other][place]) for place in common]
                 if len(both) >= LEAST_COMMON:
-                    found[i, j] = found[j, i] = math.exp(-((float(np.median(both)) / APART) ** 2))
-        values, vectors = np.linalg.eigh(found)
-        found = (vectors * np.maximum(values, 1e-6)) @ vectors.T
-        size = np.sqrt(np.diag(found))
-        return np.asarray(found / np.outer(size, size), dtype=np.float64)
+                    correlation[i, j] = correlation[j, i] = math.exp(-((float(np.median(both)) / APART) ** 2))
+        values, vectors = np.linalg.eigh(correlation)
+        correlation = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+        size = np.sqrt(np.diag(correlation))
+        return np.asarray(correlation / np.outer(size, size), dtype=np.float64)
 
     def _alike(self, factor: str, one: _Features, other: _Features) -> Array:
-        known = self._correlations[factor]
-        a, b, most = one.codes[factor], other.codes[factor], len(known)
+        correlation = self._correlations[factor]
+        a, b, most = one.codes[factor], other.codes[factor], len(correlation)
         seen = np.outer((a >= 0) & (a < most), (b >= 0) & (b < most))
-        near = known[np.ix_(np.clip(a, 0, most - 1), np.clip(b, 0, most - 1))]
+        near = correlation[np.ix_(np.clip(a, 0, most - 1), np.clip(b, 0, most - 1))]
         return np.where(seen, near, (a[:, None] == b) & (a[:, None] >= 0))
 
     def _components(self, one: _Features, other: _Features) -> dict[str, Array]:
@@ -510,29 +511,29 @@ class Regression:
             part = self._alike("part", one, other)
             near = np.where(quantity > 0, quantity, metric * part)
         many = len(self._metrics) > 1 and not self.covariate
-        found: dict[str, Array] = {}
+        kernels: dict[str, Array] = {}
 
         def add(term: str, kernel: Array) -> None:
-            found[term] = found.get(term, 0.0) + kernel * first
+            kernels[term] = kernels.get(term, 0.0) + kernel * first
             if self.covariate:
-                found[f"{term}, slope"] = found.get(f"{term}, slope", 0.0) + kernel * second
+                kernels[f"{term}, slope"] = kernels.get(f"{term}, slope", 0.0) + kernel * second
 
         add("quantity", near)
         if not self.covariate:
-            found["metric"] = metric * first
+            kernels["metric"] = metric * first
             if self._has_parts:
-                found["own quantity"] = quantity * first
+                kernels["own quantity"] = quantity * first
         if self._has_workloads:
-            found["workload"] = same("workload") * first
+            kernels["workload"] = same("workload") * first
         if many:
-            found["part"] = part * first
+            kernels["part"] = part * first
         if not self.covariate or len(self._codes["quantity"]) > 1:
             add("system", system)
         add("system x quantity", system * near)
         if many:
-            found["system x metric"], found["system x part"] = system * metric * first, system * part * first
+            kernels["system x metric"], kernels["system x part"] = system * metric * first, system * part * first
         if not self.covariate:
-            found["system x own quantity"] = same("system") * quantity * first
+            kernels["system x own quantity"] = same("system") * quantity * first
         for key in self._options:
             width = max(one.words[key].shape[1], other.words[key].shape[1])
             left, right = (np.pad(f.words[key], ((0, 0), (0, width - f.words[key].shape[1]))) for f in (one, other))
@@ -545,24 +546,24 @@ class Regression:
             if self._steepness and key != RELEASE:
                 steep = np.array([float(code not in self._plain_words) for code in range(width)])
                 kernel = ((left * steep) @ right.T) * np.outer(one.steepness, other.steepness) * first
-                found["steepness"] = found.get("steepness", 0.0) + kernel
+                kernels["steepness"] = kernels.get("steepness", 0.0) + kernel
         treatment = same("treatment")
         if self._options:
             add("cell", near * treatment)
         if self._options and self.kind in WORK:
-            found["switched on"] = np.outer(one.switched_on, other.switched_on) * first
+            kernels["switched on"] = np.outer(one.switched_on, other.switched_on) * first
         if self._scales:
             scale = np.outer(one.scale, other.scale)
             for term in ("quantity", "own quantity", "part", "system x quantity", "system x own quantity"):
-                if term in found:
-                    found[term] = found[term] * scale
+                if term in kernels:
+                    kernels[term] = kernels[term] * scale
         if self.covariate:
             apart = np.abs(one.log_x[:, None] - other.log_x)
             smooth = math.sqrt(3.0) * apart / RESIDUAL_LENGTH
-            found["residual"] = quantity * treatment * (1.0 + smooth) * np.exp(-smooth)
+            kernels["residual"] = quantity * treatment * (1.0 + smooth) * np.exp(-smooth)
             if self._options or len(self._systems) > 1:
-                found["shared residual"] = quantity * np.exp(-apart / SHARED_LENGTH)
-        return found
+                kernels["shared residual"] = quantity * np.exp(-apart / SHARED_LENGTH)
+        return kernels
 
     def _prior(self, term: str) -> Prior:
         spread, work, power = self._spread, self.kind in WORK, self.trend == "power"
@@ -619,9 +620,9 @@ class Regression:
 def non_negative_line(u: Array, y: Array) -> tuple[float, float]:
     """Coefficients a, b >= 0 of y = a + b u, least squares of relative errors."""
     columns = np.stack([1.0 / y, u / y], axis=1)
-    found = np.linalg.lstsq(columns, np.ones(len(y)), rcond=None)[0]
-    if found.min() < 0.0 or len(y) < 2:
+    coefficients = np.linalg.lstsq(columns, np.ones(len(y)), rcond=None)[0]
+    if coefficients.min() < 0.0 or len(y) < 2:
         alone = columns.sum(axis=0) / (columns**2).sum(axis=0)
         off = ((columns * alone - 1.0) ** 2).sum(axis=0)
-        found = np.where(np.arange(2) == np.argmin(off), alone, 0.0)
-    return float(found[0]), float(found[1])
+        coefficients = np.where(np.arange(2) == np.argmin(off), alone, 0.0)
+    return float(coefficients[0]), float(coefficients[1])

@@ -123,19 +123,19 @@ class Table:
     @cached_property
     def units(self) -> Mapping[str, Mapping[str, tuple[Cell, ...]]]:
         """The cells of each metric by their unit."""
-        found: dict[str, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+        by_unit: dict[str, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
         for cell, row in self.rows.items():
-            found[row.metric][row.unit].append(cell)
-        return {metric: {unit: tuple(cells) for unit, cells in units.items()} for metric, units in found.items()}
+            by_unit[row.metric][row.unit].append(cell)
+        return {metric: {unit: tuple(cells) for unit, cells in units.items()} for metric, units in by_unit.items()}
 
     @cached_property
     def by_series(self) -> Mapping[Cell, list[tuple[float, float, float]]]:
         """Condition, value and standard error of the values that differ in the numeric condition only, in order."""
-        found: dict[Cell, list[tuple[float, float, float]]] = defaultdict(list)
+        series: dict[Cell, list[tuple[float, float, float]]] = defaultdict(list)
         for cell, row in self.rows.items():
             if cell.x is not None:
-                found[replace(cell, x=None)].append((cell.x, row.value, row.se))
-        return {cell: sorted(points) for cell, points in found.items()}
+                series[replace(cell, x=None)].append((cell.x, row.value, row.se))
+        return {cell: sorted(points) for cell, points in series.items()}
 
     def unit(self, cell: Cell) -> str:
         """The unit of a cell: of several of its metric, the one at its level of the name that tells them apart."""
@@ -143,27 +143,27 @@ class Table:
         if len(units) > 1:
             for key in (*dict(cell.factors), SYSTEM):
                 levels = {unit: {other.level(key) for other in cells} for unit, cells in units.items()}
-                found = [unit for unit, known in levels.items() if cell.level(key) in known]
-                if len(found) == 1 and sum(map(len, levels.values())) == len(set().union(*levels.values())):
-                    return found[0]
+                matching = [unit for unit, names in levels.items() if cell.level(key) in names]
+                if len(matching) == 1 and sum(map(len, levels.values())) == len(set().union(*levels.values())):
+                    return matching[0]
         return next(iter(units), "")
 
     def may_have(self, metric: str, key: str, level: str) -> bool:
         """Whether a metric can be asked for at a level: one that shares a metric with those it was seen at."""
         if key in (*ALTERNATIVES, POINT, self.covariate):
             return True
-        of_key = [found for (name, _), found in self._metrics.items() if name == key]
+        of_key = [metrics for (name, _), metrics in self._metrics.items() if name == key]
         there = self._metrics.get((key, level), frozenset())
-        return any(found & there for found in of_key if any(other == metric for other, _ in found))
+        return any(metrics & there for metrics in of_key if any(other == metric for other, _ in metrics))
 
     @cached_property
     def _metrics(self) -> Mapping[tuple[str, str], frozenset[tuple[str, str]]]:
         """The metrics, with their units, that were seen at each named level."""
-        found: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+        by_label: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
         for cell in self.values:
             for label in cell.factors:
-                found[label].add((cell.metric, self.unit(cell)))
-        return {label: frozenset(metrics) for label, metrics in found.items()}
+                by_label[label].add((cell.metric, self.unit(cell)))
+        return {label: frozenset(metrics) for label, metrics in by_label.items()}
 
     def together(self, cell: Cell) -> bool:
         """Whether any two parts of a measurement that a cell names were seen together, of any metric and system."""
@@ -176,20 +176,20 @@ class Table:
     @cached_property
     def holding(self) -> Mapping[tuple[str, str], tuple[Cell, ...]]:
         """The cells at each named level, and of each system."""
-        found: dict[tuple[str, str], list[Cell]] = defaultdict(list)
+        by_label: dict[tuple[str, str], list[Cell]] = defaultdict(list)
         for cell in self.values:
             for label in ((SYSTEM, cell.system), *cell.factors):
-                found[label].append(cell)
-        return {label: tuple(cells) for label, cells in found.items()}
+                by_label[label].append(cell)
+        return {label: tuple(cells) for label, cells in by_label.items()}
 
     @cached_property
     def changes(self) -> Mapping[tuple[str, tuple[str, str]], tuple[tuple[str, str], ...]]:
         """Pairs of named levels by the words in which they differ."""
-        found: dict[tuple[str, tuple[str, str]], list[tuple[str, str]]] = defaultdict(list)
+        by_change: dict[tuple[str, tuple[str, str]], list[tuple[str, str]]] = defaultdict(list)
         for name, levels in self.levels.items():
             for pair in permutations(levels, 2):
-                found[name, level_change(*pair)].append(pair)
-        return {change: tuple(pairs) for change, pairs in found.items()}
+                by_change[name, level_change(*pair)].append(pair)
+        return {change: tuple(pairs) for change, pairs in by_change.items()}
 
     def kind(self, cell: Cell) -> str:
         """What sort of quantity a cell is."""
@@ -204,10 +204,10 @@ class Table:
 
     def cell(self, system: str, metric: str, condition: Mapping[str, str], subject: str = "") -> Cell | None:
         """The cell of a written condition; None when the condition contradicts what the system is."""
-        known = self.fixed.get(system, {})
-        if any(known.get(key, level) != level for key, level in condition.items()):
+        fixed = self.fixed.get(system, {})
+        if any(fixed.get(key, level) != level for key, level in condition.items()):
             return None
-        labels = {key: level for key, level in condition.items() if key not in known and key != self.covariate}
+        labels = {key: level for key, level in condition.items() if key not in fixed and key != self.covariate}
         x = number(condition.get(self.covariate, "")) if self.covariate is not None else None
         return Cell(self.block, system, metric, subject, tuple(sorted(labels.items())), x)
 
@@ -255,7 +255,7 @@ def _table(block: tuple[str, str], rows: list[Observation]) -> Table:
     fixed_keys = [
         key
         for key, systems in by_system.items()
-        if key not in (covariate, POINT, *RELEASES) and all(len(found) == 1 for found in systems.values())
+        if key not in (covariate, POINT, *RELEASES) and all(len(its_levels) == 1 for its_levels in systems.values())
         and all(key in row.condition for row in rows)
     ]  # fmt: skip
     fixed: dict[str, dict[str, str]] = defaultdict(dict)
@@ -265,16 +265,16 @@ def _table(block: tuple[str, str], rows: list[Observation]) -> Table:
         fixed[row.system] |= {key: row.condition[key] for key in fixed_keys}
         x = number(row.condition.get(covariate, "")) if covariate is not None else None
         cells[Cell(block, row.system, row.metric, row.subject, tuple(sorted(labels.items())), x)] = row
-    return Table(block, covariate, {system: found for system, found in fixed.items() if found}, cells, levels)
+    return Table(block, covariate, {system: each for system, each in fixed.items() if each}, cells, levels)
 
 
 def _covariate(levels: Mapping[str, tuple[str, ...]]) -> str | None:
-    found = [
-        (len(known), key)
-        for key, known in levels.items()
-        if key != POINT and len(known) > 1 and all(number(level) is not None for level in known)
+    numeric = [
+        (len(texts), key)
+        for key, texts in levels.items()
+        if key != POINT and len(texts) > 1 and all(number(level) is not None for level in texts)
     ]
-    return max(found)[1] if found else None
+    return max(numeric)[1] if numeric else None
 
 
 class Tables:
@@ -327,13 +327,13 @@ class Tables:
 
     def rate(self, cell: Cell) -> float | None:
         """The transaction rate measured at the condition of a cell; None without."""
-        wanted, known = self.blocks[cell.block].condition(cell), self._rates.get(cell.system, ())
-        if len(known) == 1:
-            return known[0][2]
+        condition_of_cell, rates = self.blocks[cell.block].condition(cell), self._rates.get(cell.system, ())
+        if len(rates) == 1:
+            return rates[0][2]
         best: tuple[int, float] | None = None
-        for of_table, condition, value in known:
-            shared = [key for key in condition if key in wanted]
-            if all(condition[key] == wanted[key] for key in shared):
+        for of_table, condition, value in rates:
+            shared = [key for key in condition if key in condition_of_cell]
+            if all(condition[key] == condition_of_cell[key] for key in shared):
                 score = len(shared) * 2 + (of_table == cell.block[1]) - 3 * (len(condition) - len(shared))
                 if best is None or score > best[0]:
                     best = (score, value)
@@ -341,9 +341,9 @@ class Tables:
 
     def think_s(self, cell: Cell, facts: Mapping[str, Mapping[str, str]]) -> float:
         """Seconds that users think between requests, where that is known and shorter than every measured cycle."""
-        known = number(facts.get(cell.system, {}).get(THINK_TIME, ""))
+        think_s = number(facts.get(cell.system, {}).get(THINK_TIME, ""))
         points = self.blocks[cell.block].series(cell)
-        return known if known is not None and all(known < x / y for x, y, _ in points) else 0.0
+        return think_s if think_s is not None and all(think_s < x / y for x, y, _ in points) else 0.0
 
 
 def is_closed(table: Table, cell: Cell) -> bool:

@@ -94,18 +94,18 @@ def targets_by_writer(system: System) -> Mapping[tuple[str, str, str], Sequence[
 
     A figure that the paper contradicts is set aside: it follows from the rest. What the plan assumes is written too.
     """
-    found: list[tuple[tuple[str, str, str], Target]] = []
+    targets: list[tuple[tuple[str, str, str], Target]] = []
     for figure in system.figures:
         wanted, rule = target(system, figure), value_rule(system, figure)
         if contradiction(system, figure) is not None:
             continue
         if wanted is not None and rule is not None:
-            found.append(((wanted.point, wanted.smf_sid, rule.writer), wanted))
+            targets.append(((wanted.point, wanted.smf_sid, rule.writer), wanted))
     if system.lab is None:
         return {}
     for entry in system.lab.assumed:
         key = (system.lab.point(entry.point).id, entry.smf_sid or system.lab.smf_sid, entry.writer)
         figure = Figure("", "assumed", "", entry.metric, entry.value, entry.unit, "assumed", "low", False)
-        found.append((key, Target(figure, key[0], key[1], entry.subject, entry.metric, 1.0, entry.options)))
-    found.sort(key=lambda pair: pair[0])
-    return {key: [wanted for _, wanted in group] for key, group in groupby(found, key=lambda pair: pair[0])}
+        targets.append((key, Target(figure, key[0], key[1], entry.subject, entry.metric, 1.0, entry.options)))
+    targets.sort(key=lambda pair: pair[0])
+    return {key: [wanted for _, wanted in group] for key, group in groupby(targets, key=lambda pair: pair[0])}

@@ -157,12 +157,12 @@ def validate(study: Study) -> StudyValidation:
     figures = [figure for experiment in experiments for figure in experiment.figures()]
     cases = []
     for experiment in experiments:
-        rescaled = experiment.rescaled(scales(figures, experiment.asked))
+        rescaled = experiment.rescaled(scales(figures, experiment.cells))
         cases += [_case(experiment, figure) for figure in rescaled.figures()]
     by_family: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_family[case.family].append(case)
-    families = tuple(family_of(name, found) for name, found in sorted(by_family.items()))
+    families = tuple(family_of(name, cases_of_family) for name, cases_of_family in sorted(by_family.items()))
     counts = {row.system: 0 for row in study.rows if row.judged}
     for case in cases:
         counts[case.system] += 1

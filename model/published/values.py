@@ -6,9 +6,9 @@ contradiction is proved by arithmetic when figures are compared, never taken on 
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 from model.published.arithmetic import COMPUTED
 
@@ -145,78 +145,45 @@ class Suspect:
     reason: str
 
 
+Rule = TypeVar("Rule")
+
+
 def fill(template: str, conditions: Mapping[str, str], metric: str) -> str:
     """A template with `{key}` replaced by the condition's values; RuleError for a key the condition lacks."""
-    known = {**conditions, "metric": metric}
+    values = {**conditions, "metric": metric}
 
     def value(match: re.Match[str]) -> str:
-        if match[1] not in known:
+        if match[1] not in values:
             raise RuleError(f"template {template!r}: the condition has no {match[1]!r}")
-        return known[match[1]]
+        return values[match[1]]
 
     return _KEY.sub(value, template)
 
 
-def read_values(entries: list[Mapping[str, Any]]) -> tuple[ValueRule, ...]:
-    """The `[[lab.values]]` of a system file. TypeError or KeyError for an entry that is not a rule."""
-    found = []
+def read_rules(kind: type[Rule], entries: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
+    """Entries of a list in a system or workload file as rules of a kind.
+
+    Raises
+    ------
+    RuleError
+        A rule that nothing computes, an unknown bound, or no reason where one is needed.
+    KeyError, TypeError
+        A field is missing or unknown.
+    """
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    rules = []
     for entry in entries:
-        content = dict(entry)
-        metrics = content.pop("metrics", {})
-        only = tuple(metrics) + tuple(content.pop("only", ()))
-        selector = Selector(content.pop("table"), dict(content.pop("where", {})), only, content.pop("unit", ""))
-        found.append(ValueRule(selector=selector, metrics=metrics, **content))
-    return tuple(found)
-
-
-def read_derived(entries: list[Mapping[str, Any]]) -> tuple[DerivedRule, ...]:
-    """The `[[lab.derived]]` of a system file. Raises RuleError, TypeError or KeyError."""
-    found = []
-    for entry in entries:
-        content = dict(entry)
-        selector, operands = _selector(content), _operands(content)
-        found.append(DerivedRule(selector=selector, operands=operands, **content))
-        if found[-1].rule not in COMPUTED or found[-1].bound not in BOUNDS:
-            raise RuleError(f"derived figures of {selector.table}: no rule {found[-1].rule!r} {found[-1].bound!r}")
-    return tuple(found)
-
-
-def read_contradictions(entries: list[Mapping[str, Any]]) -> tuple[Contradiction, ...]:
-    """The `[[lab.contradictions]]` of a system file. Raises RuleError, TypeError or KeyError."""
-    found = []
-    for entry in entries:
-        content = dict(entry)
-        selector, operands = _selector(content), _operands(content)
-        found.append(Contradiction(selector=selector, operands=operands, **content))
-        if found[-1].rule not in COMPUTED or not found[-1].reason:
-            raise RuleError(f"contradiction in {selector.table}: no rule {found[-1].rule!r}, or no reason")
-    return tuple(found)
-
-
-def read_identities(entries: list[Mapping[str, Any]]) -> tuple[WorkloadIdentity, ...]:
-    """The `[[identity]]` of a workload file. Raises RuleError, TypeError or KeyError."""
-    found = []
-    for entry in entries:
-        content = dict(entry)
-        found.append(WorkloadIdentity(operands=_operands(content), **content))
-        if found[-1].rule not in COMPUTED:
-            raise RuleError(f"identity of {found[-1].metric}: no rule {found[-1].rule!r}")
-    return tuple(found)
-
-
-def read_suspects(entries: list[Mapping[str, Any]]) -> tuple[Suspect, ...]:
-    """The `[[suspect]]` of a system file. TypeError or KeyError for an entry that is none."""
-    found = []
-    for entry in entries:
-        content = dict(entry)
-        found.append(Suspect(_selector(content), **content))
-    return tuple(found)
-
-
-def _selector(content: dict[str, Any]) -> Selector:
-    where, metrics = dict(content.pop("where", {})), tuple(content.pop("metrics", ()))
-    return Selector(content.pop("table"), where, metrics, content.pop("unit", ""))
-
-
-def _operands(content: dict[str, Any]) -> tuple[Operand, ...]:
-    return tuple(Operand(**operand) for operand in content.pop("operands"))
+        content: dict[str, Any] = dict(entry)
+        if "selector" in names:
+            printed = content.get("metrics", ()) if "metrics" in names else content.pop("metrics", ())
+            metrics: tuple[str, ...] = (*printed, *content.pop("only", ()))
+            where = dict(content.pop("where", {}))
+            content["selector"] = Selector(content.pop("table"), where, metrics, content.pop("unit", ""))
+        if "operands" in names:
+            content["operands"] = tuple(Operand(**operand) for operand in content["operands"])
+        rule = kind(**content)
+        computed, bound = getattr(rule, "rule", "same"), getattr(rule, "bound", "")
+        if computed not in COMPUTED or bound not in BOUNDS or not getattr(rule, "reason", "none"):
+            raise RuleError(f"{kind.__name__} of {dict(entry)}: no rule {computed!r} {bound!r}, or no reason")
+        rules.append(rule)
+    return tuple(rules)

@@ -30,7 +30,7 @@ def workload_activity(setting: Setting, interval: IntervalData) -> Iterator[Reco
     A group whose CPU is not published has no report class; the service class that holds its regions carries it.
     """
     plan = setting.plan
-    known = [group for group in plan.groups if group.name in interval.regions]
+    groups = [group for group in plan.groups if group.name in interval.regions]
     for service in plan.service_classes:
         mine = [entry.report_class for entry in plan.transactions if entry.service_class == service.name]
         spaces = sum(_spaces(group.regions) for group in plan.groups if group.service_class == service.name)
@@ -46,7 +46,7 @@ def workload_activity(setting: Setting, interval: IntervalData) -> Iterator[Reco
         yield class_record(
             setting, interval, entry.report_class, "", "Transactions", period, contributor=entry.service_class
         )
-    for group in known:
+    for group in groups:
         period = {
             **_cpu(setting, interval.group_cpu(group) or NOTHING),
             **_resident_spaces(interval, _spaces(group.regions)),

@@ -27,18 +27,19 @@ class Recorder:
 
         What tells records apart (type, subtype, system, time) is filled in; `header` holds what else its header says.
         """
-        known = self._layouts[layout]
-        subtype = known.subtypes[0] if len(known.subtypes) == 1 else None
+        definition = self._layouts[layout]
+        subtype = definition.subtypes[0] if len(definition.subtypes) == 1 else None
         head = {
-            "system_flags": SYSTEM_FLAGS, "record_type": known.type, "subtype": subtype, "written_clock_us": written,
-            "written_date": written, "smf_sid": self._sid,
+            "system_flags": SYSTEM_FLAGS, "record_type": definition.type, "subtype": subtype,
+            "written_clock_us": written, "written_date": written, "smf_sid": self._sid,
         }  # fmt: skip
-        head = {name: value for name, value in head.items() if value is not None and known.header.has(name)}
+        has = definition.header.has
+        head = {name: value for name, value in head.items() if value is not None and has(name)}
         rows: dict[str, list[Row]] = {"header": [head | dict(header or {})]}
         rows |= {name: [of] if isinstance(of, Mapping) else list(of) for name, of in sections.items()}
         return Record(
             layout,
-            {name: [self._row(known.section(name), row) for row in of] for name, of in rows.items()},
+            {name: [self._row(definition.section(name), row) for row in of] for name, of in rows.items()},
         )
 
     def _row(self, section: Section, row: Row) -> dict[str, Any]:

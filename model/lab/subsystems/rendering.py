@@ -13,12 +13,12 @@ from model.lab.subsystems.recording import Recorder
 
 def render(out_dir: Path, seed: int, registry: layouts.Registry | None = None) -> list[Path]:
     """Write `subsystems.smf`; its path."""
-    known = registry or layouts.load()
+    layout_registry = registry or layouts.load()
     night = live(seed)
-    make = Recorder(known, night.clock, SID)
+    make = Recorder(layout_registry, night.clock, SID)
     rooms = (machine, requests, messages, storage, batch)
-    tables = to_tables([record for room in rooms for record in room.records(make, night)], known)
+    tables = to_tables([record for room in rooms for record in room.records(make, night)], layout_registry)
     out_dir.mkdir(parents=True, exist_ok=True)
     dump = out_dir / f"{SUBSYSTEMS}.smf"
-    dump.write_bytes(encode_dump(tables, known))
+    dump.write_bytes(encode_dump(tables, layout_registry))
     return [dump]
