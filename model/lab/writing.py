@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from model.lab.errors import LabError
-from model.lab.records.common import Setting
+from model.lab.records.common import Setting, Span
 from model.lab.targets import why_not_rendered
-from model.lab.writers.interface import Cell, Output, Span, Target, Window
+from model.lab.writers.interface import Cell, Output, Target, Window
 from model.lab.writers.table import writer
 from model.published.catalogue import System
 from model.published.plan import LabPlan, Point

@@ -106,6 +106,19 @@ class Timed(Protocol):
         """Length in milliseconds."""
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One interval: start in UTC and length."""
+
+    start: datetime
+    length_ms: int
+
+    @property
+    def end(self) -> datetime:
+        """End of the interval, UTC."""
+        return self.start + timedelta(milliseconds=self.length_ms)
+
+
 def samples(interval: Timed) -> int:
     """RMF sampling cycles in an interval."""
     return interval.length_ms // SAMPLING_CYCLE_MS
@@ -147,3 +160,10 @@ def rmf_product(setting: Setting, prefix: str, interval: Timed) -> dict[str, Any
         f"{prefix}xnm": plan.sysplex,
         f"{prefix}snm": plan.system_name,
     }
+
+
+def rmf_record(setting: Setting, layout: str, subtype: int, interval: Timed, **sections: Sequence[Row]) -> Record:
+    """A record of RMF on an interval: header and product section, and the sections given."""
+    prefix = layout.partition("_")[0]
+    header = standard_header(setting, prefix, int(prefix.removeprefix("smf")), subtype, interval.end)
+    return Record(layout, {"header": [header], "product": [rmf_product(setting, prefix, interval)], **sections})

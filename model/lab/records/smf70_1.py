@@ -5,7 +5,7 @@ The sections' columns are made here for studies and twins alike; those of twins 
 
 from model.lab.construct import IntervalData
 from model.lab.records.clock import TOD_UNITS_PER_US
-from model.lab.records.common import Column, Record, Setting, rmf_product, samples, standard_header
+from model.lab.records.common import Column, Record, Setting, rmf_record, samples
 
 DEDICATED = 0xFFFF
 ONLINE_AT_END = 0x01
@@ -23,20 +23,19 @@ def cpu_activity(setting: Setting, interval: IntervalData) -> Record:
     """
     plan, engines, cycles = setting.plan, setting.plan.engines, samples(interval)
     online_us = interval.length_ms * 1000
-    return Record(
+    return rmf_record(
+        setting,
         "smf70_1",
-        {
-            "header": [standard_header(setting, "smf70", 70, 1, interval.end)],
-            "product": [rmf_product(setting, "smf70", interval)],
-            "control": [control(setting, engines, cycles)],
-            "cpu": [processor(wait, number, CP_TYPE) for number, wait in enumerate(interval.wait_us)],
-            "partition": [partition(plan.lpar_name, 1, engines, cycles, plan.system_name)],
-            "logical_processor": [
-                logical_processor(online_us - wait, online_us, number, DEDICATED, CP_INDEX)
-                for number, wait in enumerate(interval.wait_us)
-            ],
-            "cpu_identification": [identification("CP", engines, cycles)],
-        },
+        1,
+        interval,
+        control=[control(setting, engines, cycles)],
+        cpu=[processor(wait, number, CP_TYPE) for number, wait in enumerate(interval.wait_us)],
+        partition=[partition(plan.lpar_name, 1, engines, cycles, plan.system_name)],
+        logical_processor=[
+            logical_processor(online_us - wait, online_us, number, DEDICATED, CP_INDEX)
+            for number, wait in enumerate(interval.wait_us)
+        ],
+        cpu_identification=[identification("CP", engines, cycles)],
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from model.lab.construct import Cpu, IntervalData
-from model.lab.records.common import Column, Record, Row, Setting, Timed, rmf_product, standard_header
+from model.lab.records.common import Column, Record, Row, Setting, Timed, rmf_record
 from model.published.plan import Region, ServiceClass
 
 REPORT_CLASS = 0x80
@@ -71,14 +71,13 @@ def class_record(
         setting, interval.length_ms, name, workload=workload, description=description, contributor=contributor,
         policy=policy,
     )  # fmt: skip
-    return Record(
+    return rmf_record(
+        setting,
         "smf72_3",
-        {
-            "header": [standard_header(setting, "smf72", 72, 3, interval.end)],
-            "product": [rmf_product(setting, "smf72", interval)],
-            "control": [control],
-            "period": [{"r723cper": 1, "r723plsc": contributor, **period}],
-        },
+        3,
+        interval,
+        control=[control],
+        period=[{"r723cper": 1, "r723plsc": contributor, **period}],
     )
 
 

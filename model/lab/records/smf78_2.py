@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from model.lab.records.common import Record, Setting, Timed, rmf_product, standard_header
+from model.lab.records.common import Record, Setting, Timed, rmf_record
 
 FIELDS = {
     ("private", "below"): "r782usal_vsdb",
@@ -30,11 +30,4 @@ def virtual_storage(setting: Setting, span: Timed, jobs: Mapping[str, Storage]) 
             field = FIELDS[place]
             row |= {f"{field}min": min(samples), f"{field}max": max(samples), f"{field}totl": float(sum(samples))}
         rows.append(row)
-    return Record(
-        "smf78_2",
-        {
-            "header": [standard_header(setting, "smf78", 78, 2, span.end)],
-            "product": [rmf_product(setting, "smf78", span)],
-            "private": rows,
-        },
-    )
+    return rmf_record(setting, "smf78_2", 2, span, private=rows)

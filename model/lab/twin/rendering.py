@@ -12,11 +12,11 @@ from ingest import registry as layouts
 from ingest.formats.smf import encode_dump
 from ingest.registry import Registry
 from model.lab.records.clock import Clock
-from model.lab.records.common import Setting
+from model.lab.records.common import Setting, Span
 from model.lab.twin.activity import Lived, live
 from model.lab.twin.description import Twin
 from model.lab.twin.measured import Measured, measured
-from model.lab.twin.records.columns import Columns, Frame, Span
+from model.lab.twin.records.columns import Columns, Frame
 from model.lab.twin.records.smf30 import address_spaces, job_names
 from model.lab.twin.records.smf70_1 import cpu_activity
 from model.lab.twin.records.smf72_3 import workload_activity

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from model.lab.errors import LabError
-from model.lab.records.common import Record, Setting, rmf_product, samples, standard_header
+from model.lab.records.common import Setting, rmf_record, samples
 from model.lab.split import around_one, split
 from model.lab.writers.interface import Output, Target, Window, by_subject
 
@@ -42,14 +42,13 @@ def smf74_1(setting: Setting, window: Window, targets: Sequence[Target], random:
     ]
     return Output(
         records=[
-            Record(
+            rmf_record(
+                setting,
                 "smf74_1",
-                {
-                    "header": [standard_header(setting, "smf74", 74, 1, span.end)],
-                    "product": [rmf_product(setting, "smf74", span)],
-                    "control": [{"smf74tot": devices, "smf74gen": devices, "smf74sub": b"\x00\x20"}],
-                    "device": rows[i * devices : (i + 1) * devices],
-                },
+                1,
+                span,
+                control=[{"smf74tot": devices, "smf74gen": devices, "smf74sub": b"\x00\x20"}],
+                device=rows[i * devices : (i + 1) * devices],
             )
             for i, span in enumerate(window.spans)
         ]
@@ -85,15 +84,7 @@ def smf73(setting: Setting, window: Window, targets: Sequence[Target], random: n
             )
     return Output(
         records=[
-            Record(
-                "smf73",
-                {
-                    "header": [standard_header(setting, "smf73", 73, 1, span.end)],
-                    "product": [rmf_product(setting, "smf73", span)],
-                    "control": [{"smf73smp": samples(span)}],
-                    "channel": entries,
-                },
-            )
+            rmf_record(setting, "smf73", 1, span, control=[{"smf73smp": samples(span)}], channel=entries)
             for span, entries in zip(window.spans, rows, strict=True)
         ]
     )

@@ -2,28 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 
-from model.lab.records.common import Record, Setting
+from model.lab.records.common import Record, Setting, Span
 from model.published.plan import Point
 from model.published.targeting import Target
 
 Cell = str | int | float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One interval of a point: start in UTC and length."""
-
-    start: datetime
-    length_ms: int
-
-    @property
-    def end(self) -> datetime:
-        """End of the interval, UTC."""
-        return self.start + timedelta(milliseconds=self.length_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import numpy as np
 
 from model.lab.errors import LabError
 from model.lab.levels import levels
-from model.lab.records.common import Record, Setting, rmf_product, standard_header
-from model.lab.writers.interface import Output, Span, Target, Window, by_subject
+from model.lab.records.common import Record, Setting, Span, rmf_record
+from model.lab.writers.interface import Output, Target, Window, by_subject
 
 FIELDS: Mapping[str, tuple[str, str, str]] = {
     "available": ("smf71mnf", "smf71avf", "smf71mxf"),
@@ -69,22 +69,8 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
 
 
 def _record(setting: Setting, span: Span, row: dict[str, Any]) -> Record:
-    return Record(
-        "smf71",
-        {
-            "header": [standard_header(setting, "smf71", 71, 1, span.end)],
-            "product": [rmf_product(setting, "smf71", span)],
-            "paging": [row],
-        },
-    )
+    return rmf_record(setting, "smf71", 1, span, paging=[row])
 
 
 def _nucleus(setting: Setting, span: Span, frames: int) -> Record:
-    return Record(
-        "smf78_2",
-        {
-            "header": [standard_header(setting, "smf78", 78, 2, span.end)],
-            "product": [rmf_product(setting, "smf78", span)],
-            "common": [{"r782ens": frames * FRAME_BYTES}],
-        },
-    )
+    return rmf_record(setting, "smf78_2", 2, span, common=[{"r782ens": frames * FRAME_BYTES}])

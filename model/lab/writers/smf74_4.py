@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from model.lab.errors import LabError
-from model.lab.records.common import Record, Setting, rmf_product, standard_header
+from model.lab.records.common import Record, Setting, Span, rmf_record
 from model.lab.split import around_one, split
-from model.lab.writers.interface import Output, Span, Target, Window, by_subject
+from model.lab.writers.interface import Output, Target, Window, by_subject
 
 METRICS = {"cf_requests_per_s", "cf_sync_pct", "cf_async_pct", "cf_sync_service_us", "cf_async_service_us"}
 SPREAD = 0.01
@@ -69,19 +69,18 @@ def _value(wanted: Mapping[str, Target], metric: str) -> float:
 
 
 def _record(setting: Setting, cf_name: str, span: Span, rows: Sequence[Row]) -> Record:
-    return Record(
+    return rmf_record(
+        setting,
         "smf74_4",
-        {
-            "header": [standard_header(setting, "smf74", 74, 4, span.end)],
-            "product": [rmf_product(setting, "smf74", span)],
-            "facility": [
-                {
-                    "r744fnam": cf_name,
-                    "r744fsys": setting.plan.system_name,
-                    "r744ftor": sum(row["r744strc"] for row in rows),
-                }
-            ],
-            "structure": [{"r744qstr": row["r744snam"]} for row in rows],
-            "request": list(rows),
-        },
+        4,
+        span,
+        facility=[
+            {
+                "r744fnam": cf_name,
+                "r744fsys": setting.plan.system_name,
+                "r744ftor": sum(row["r744strc"] for row in rows),
+            }
+        ],
+        structure=[{"r744qstr": row["r744snam"]} for row in rows],
+        request=list(rows),
     )

@@ -6,9 +6,9 @@ import numpy as np
 
 from model.lab.errors import LabError
 from model.lab.records.clock import tod
-from model.lab.records.common import SYSTEM_FLAGS, WRITTEN_AFTER, Record, Setting
+from model.lab.records.common import SYSTEM_FLAGS, WRITTEN_AFTER, Record, Setting, Span
 from model.lab.split import around_one, split
-from model.lab.writers.interface import Output, Span, Target, Window
+from model.lab.writers.interface import Output, Target, Window
 
 METRIC = "log_writes_per_s"
 INTERVAL_SPREAD = 0.01

@@ -2,27 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ingest.registry import Registry
-from model.lab.records.common import Column, Setting, rmf_product, standard_header
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One recorded interval, UTC."""
-
-    start: datetime
-    length_ms: int
-
-    @property
-    def end(self) -> datetime:
-        """End of the interval."""
-        return self.start + timedelta(milliseconds=self.length_ms)
+from model.lab.records.common import Column, Setting, Span, rmf_product, standard_header
 
 
 class Columns:
@@ -72,8 +58,7 @@ class Frame:
         self._each(columns, f"{layout}_product", record, lambda s: self._product(prefix, s))
 
     def _product(self, prefix: str, span: Span) -> dict[str, Any]:
-        own = {f"{prefix}ptn": bytes([self.partition_number])}
-        return {**rmf_product(self.setting, prefix, span), **own}
+        return {**rmf_product(self.setting, prefix, span), f"{prefix}ptn": bytes([self.partition_number])}
 
     def _each(self, columns: Columns, table: str, record: np.ndarray, row: Callable[[Span], Mapping[str, Any]]) -> None:
         rows = [row(span) for span in self.spans]
