@@ -7,7 +7,7 @@ ETALON_HOME ?= $(CURDIR)/.etalon
 export ETALON_HOME
 BIN := .venv/bin
 STAMP := .venv/.synced
-PARSED := dbt/target/partial_parse.msgpack
+COMPILED := dbt/target/manifest.json
 KERNELS := .venv/lib/etalon/.compiled
 # Tests wait for servers and disks: a process more than there are cores fills that time.
 # Rewriting the tests' assertions is half of collecting them: what pytest made of them is kept.
@@ -16,18 +16,16 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses 3 --dist loadfil
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-setup: $(STAMP) $(PARSED) $(KERNELS) ## make the virtual environment from the lock file
+setup: $(STAMP) $(COMPILED) $(KERNELS) ## make the virtual environment from the lock file
 	@$(BIN)/python -m compileall -q expectations ingest model pipelines serve state
 
 $(STAMP): uv.lock pyproject.toml
 	@uv=$$(sh .ci/uv) && UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv "$$uv" sync --locked --group dev --compile-bytecode $(if $(PYTHON),--python $(PYTHON))
 	@touch $@
 
-# As the first build of every state folder finds it; dbt itself looks for files that have changed since.
-$(PARSED): $(STAMP) $(shell find dbt -path dbt/target -prune -o -name '*.sql' -print -o -name '*.yml' -print)
-	@ETALON_WAREHOUSE=etalon.duckdb ETALON_METRICS={} DBT_SEND_ANONYMOUS_USAGE_STATS=false $(BIN)/dbt --quiet --log-level-file none \
-		parse --project-dir dbt --profiles-dir dbt --target-path target
-	@touch $@
+# For every state folder without metrics of its own.
+$(COMPILED): $(STAMP) pipelines/building/project.py $(shell find dbt -path dbt/target -prune -o -name '*.sql' -print -o -name '*.yml' -print)
+	@$(BIN)/python -m pipelines.building.project
 
 # Where every command looks for the machine code of loops, whatever its state folder. What has not changed is not compiled again.
 $(KERNELS): $(STAMP) $(shell find ingest model/network state/kernels.py -name '*.py')

@@ -1,8 +1,8 @@
 """The staging views that models read, and the marts of record types that few installations load.
 
-dbt does not make these views: it reads them by `source`. Marts of few installations are the models of
-`dbt/models/marts/records/`: built where there are records, empty tables where there are none, so that a record type
-nobody loaded costs a build next to nothing.
+The models read these views by `source`. Marts of few installations are the models of `dbt/models/marts/records/`:
+built where there are records, empty tables where there are none, so that a record type nobody loaded costs a build
+next to nothing.
 """
 
 import re
@@ -46,14 +46,3 @@ def prepare(home: Home, database: Path) -> list[str]:
     filled = warehouse.make_views(database, layouts.registry(home), read())
     return sorted(mart for mart, needed in sources().items() if not needed & filled)
 
-
-def make_empty(database: Path, marts: list[str]) -> None:
-    """Make these marts empty tables with the columns of their contracts."""
-    from ingest import warehouse
-
-    warehouse.make_empty(database, {mart: _columns(FOLDER / f"{mart}.yml") for mart in marts})
-
-
-def _columns(contract: Path) -> list[tuple[str, str]]:
-    [model] = yaml.load(contract.read_text(encoding="utf-8"), yaml.CSafeLoader)["models"]
-    return [(column["name"], column["data_type"]) for column in model["columns"]]

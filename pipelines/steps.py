@@ -4,10 +4,7 @@ Rooms are imported inside the functions: listing the commands or the assets must
 """
 
 import csv
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,19 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines import drift, histories, layouts, text
 from pipelines.exits import EtalonError, Exit
-from pipelines.home import DBT_PROJECT, Home
+from pipelines.home import Home
 from state.catalogue import CHAMPION, VERSIONS
 from state.files import StateDamaged
 
 if TYPE_CHECKING:
     from model.calendar import Calendar
     from model.prices import Prices
-
-DBT = "import gc, sys; gc.set_threshold(100_000, 20, 20); from dbt.cli.main import cli; sys.exit(cli())"
-"""Program that is dbt. Of what it reads, next to nothing goes away: looking for it was a twelfth of a small build."""
-# Unit tests of the formulas prove the project, not the data: they run with the tests, not with every build. What
-# dbt says is read by the process that started it: a file of it would cost every build a second, its manifest half one.
-BUILD = ("build", "--exclude-resource-type", "unit_test", "--log-level-file", "none", "--no-write-json")
+    from pipelines.building.models import Project
 
 Progress = Callable[[str], None]
 LoadProgress = Callable[[str, str, int], None]
@@ -138,73 +130,62 @@ def prepare(home: Home) -> None:
 
 
 def build(home: Home, *, select: str | None = None, everything: bool = False, progress: Progress | None = None) -> str:
-    """Build and test the marts with dbt, in a process of its own: as much of them as files touch that came since.
+    """Build the marts and run their data tests: as much of them as files touch that came since.
 
     select: models to build in the warehouse, with what they are made from. everything: all of it in any case. progress:
     called with what is said of rows that come too late, since records of their time were dropped.
-    Returns what was built, in words; empty where nothing had to be. Raises EtalonError with dbt's own account of what
+    Returns what was built, in words; empty where nothing had to be. Raises EtalonError with the model or data test that
     failed.
     """
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     prepare(home)
+    from pipelines.building import project
     from pipelines.building.marts import building
 
+    models = project.read(home)
     if select:
         # Steps between records and marts are kept of the last build only.
-        models = " ".join(f"+{name.lstrip('+')}" for name in select.split())
-        _dbt(home, home.warehouse, home.dbt / "target", "--select", models)
+        list(build_models(home, home.warehouse, _selected(models, select.split())))
         return select
-    with building(home, everything=everything) as work:
+    with building(home, models, everything=everything) as work:
         if work is None:
             return ""
-        _dbt(home, work.database, work.target)
+        list(build_models(home, work.database, models))
     if progress:
         for line in work.plan.late:
             progress(line)
     return work.plan.line
 
 
-def _dbt(home: Home, database: Path, target: Path, *more: str) -> None:
-    from pipelines import record_marts
+def _selected(models: "Project", names: Sequence[str]) -> "Project":
+    """The models of these names with what they are made from."""
+    from difflib import get_close_matches
+
+    wanted, existing = [name.lstrip("+") for name in names], sorted(model.name for model in models.models)
+    for name in wanted:
+        if name not in existing:
+            near = get_close_matches(name, existing, n=5, cutoff=0.4) or existing
+            raise EtalonError(f"there is no model {name!r}. Models are {', '.join(near)}", Exit.QUESTION)
+    return models.upstream(wanted)
+
+
+def build_models(home: Home, database: Path, models: "Project") -> Iterator[Any]:
+    """Build models and run their data tests in the warehouse or a window of it, as `pipelines.building.models.build`.
+
+    Raises EtalonError naming what failed.
+    """
+    from pipelines import metrics, record_marts
+    from pipelines.building.models import BuildFailed, build, open_database
 
     idle = record_marts.prepare(home, database)
-    record_marts.make_empty(database, idle)
-    more = (*more, "--exclude", *idle) if idle else more
-    call = dbt_call(home, database, target, "--quiet", *more)
-    done = subprocess.run(**call, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise dbt_failure(home, done.stdout.strip() or done.stderr.strip())
-
-
-def dbt_failure(home: Home, output: str) -> EtalonError:
-    """The error for a build of dbt that failed with this account."""
-    from pipelines import metrics
-
-    unknown = metrics.unknown_column(home, output)
-    if unknown is not None:
-        return EtalonError(unknown, Exit.NO_INPUT)
-    locked = "could not set lock" in output.lower()
-    message = (output.partition("Traceback (most recent")[0].strip() or output)[-4000:]
-    return EtalonError(f"dbt could not build the marts:\n{message}", Exit.LOCKED if locked else Exit.FAILED)
-
-
-def dbt_call(home: Home, database: Path, target: Path, *more: str) -> dict[str, Any]:
-    """What `subprocess` takes to have dbt build a database, its target being the folder `target`."""
-    home.dbt.mkdir(parents=True, exist_ok=True)
-    from pipelines import metrics
-
-    command = [sys.executable, "-c", DBT, *BUILD, "--no-use-colors", *more, *_parsed(home, target)]
-    command += ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT), "--target-path", str(target)]
-    # Named from its own folder: what dbt parsed for one database holds for another of the same name.
-    environment = {**os.environ, **home.environment(), **metrics.environment(home), "ETALON_WAREHOUSE": database.name}
-    return {"args": command, "cwd": database.parent, "env": environment}
-
-
-def _parsed(home: Home, target: Path) -> list[str]:
-    """Where dbt finds the project parsed: by an earlier build in `target`, by one elsewhere, or by `make setup`."""
-    known = [folder / "partial_parse.msgpack" for folder in (target, home.dbt / "target", DBT_PROJECT / "target")]
-    found = next((path for path in known if path.exists()), None)
-    return ["--partial-parse-file-path", str(found)] if found else []
+    try:
+        with open_database(database) as con:
+            yield from build(con, models, idle)
+    except BuildFailed as error:
+        unknown = metrics.unknown_column(home, str(error))
+        if unknown is not None:
+            raise EtalonError(unknown, Exit.NO_INPUT) from error
+        raise EtalonError(f"the marts could not be built:\n{error}") from error
 
 
 def check(home: Home) -> Any:
@@ -214,6 +195,7 @@ def check(home: Home) -> Any:
     from expectations import quality
     from ingest import schema
     from pipelines import metrics
+    from pipelines.building import project
     from pipelines.building.marts import readable
 
     in_part = readable(home.window)
@@ -223,7 +205,7 @@ def check(home: Home) -> Any:
         extent="what the last build made anew" if in_part else "the whole warehouse",
         baseline=schema.baseline_expectations(layouts.registry(home)),
         domains={name: metric.domain for name, metric in metrics.registry().items()},
-        manifest=DBT_PROJECT / "target" / "manifest.json",
+        manifest=project.manifest(home),
     )
 
 

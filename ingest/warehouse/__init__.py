@@ -8,7 +8,7 @@ from ingest.warehouse.load import load, prepare
 from ingest.warehouse.publish import publish
 from ingest.warehouse.removal import remove
 from ingest.warehouse.tables import layouts_version
-from ingest.warehouse.views import make_empty, make_views
+from ingest.warehouse.views import make_views
 from ingest.warehouse.writer import open_writer, opening
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "kept_open",
     "layouts_version",
     "load",
-    "make_empty",
     "make_views",
     "open_writer",
     "opening",

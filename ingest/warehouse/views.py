@@ -35,11 +35,3 @@ _RAW = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'r
 def _has_rows(con: duckdb.DuckDBPyConnection, table: str) -> bool:
     return con.execute(f'SELECT 1 FROM raw."{table}" LIMIT 1').fetchone() is not None
 
-
-def make_empty(db_path: str | Path, tables: dict[str, list[tuple[str, str]]]) -> None:
-    """Make marts that have no records empty tables of their columns (name, type)."""
-    with open_writer(db_path) as con:
-        con.execute("CREATE SCHEMA IF NOT EXISTS marts")
-        for table, columns in tables.items():
-            defined = ", ".join(f'"{name}" {kind}' for name, kind in columns)
-            con.execute(f'CREATE OR REPLACE TABLE marts."{table}" ({defined})')

@@ -1,4 +1,4 @@
-"""One build of the marts: which database dbt has to run over, and what has to be done before and after."""
+"""One build of the marts: in which database the models are built, and what has to be done before and after."""
 
 import hashlib
 import json
@@ -11,6 +11,8 @@ import duckdb
 
 from pipelines import metrics, provenance, record_marts
 from pipelines.building import merge, renamed, touched, window
+from pipelines.building.models import Project
+from pipelines.building.project import files
 from pipelines.building.touched import Plan
 from pipelines.home import DBT_PROJECT, Home
 from pipelines.locks import alone
@@ -18,53 +20,52 @@ from pipelines.locks import alone
 
 @dataclass(frozen=True)
 class Work:
-    """What dbt has to do: the database to build in, the folder for its target, and why."""
+    """What is to be built, and the database to build it in."""
 
     plan: Plan
     database: Path
-    target: Path
 
 
 @contextmanager
-def building(home: Home, *, everything: bool = False) -> Iterator[Work | None]:
-    """What dbt has to build, None where the marts are up to date; when the block ends well, the warehouse has it.
+def building(home: Home, project: Project, *, everything: bool = False) -> Iterator[Work | None]:
+    """What has to be built of a project, None where nothing has; when the block ends well, the warehouse has it.
 
     Where only some time is touched by files that came, changed or went since the last build, it is built in a database
     of its own and put into the warehouse in one transaction. A block that fails, or is killed, leaves the warehouse so
     that the next build does what this one should have. Raises WarehouseLocked while another process writes, and
     EtalonError (LOCKED) while another one builds: both would make the same database.
     """
-    with alone(home.window.with_name("lock"), "build", home.root), _building(home, everything) as work:
+    with alone(home.window.with_name("lock"), "build", home.root), _building(home, project, everything) as work:
         yield work
 
 
 @contextmanager
-def _building(home: Home, everything: bool) -> Iterator[Work | None]:
+def _building(home: Home, project: Project, everything: bool) -> Iterator[Work | None]:
     from ingest.warehouse import open_writer, systems
 
     with open_writer(home.warehouse) as con:
         renamed.rename(con)
-        project = identity(home) + systems.name_systems(con)
+        version = identity(home) + systems.name_systems(con)
         if everything:
             touched.forget(con)
-        plan = touched.plan(con, project)
+        plan = touched.plan(con, version)
         definitions = provenance.definitions(con, home)
         if plan.written and not plan.reason and merge.has_rule(_marts(con)):
             plan = touched.everything(con, "a mart has no time")
         if plan.everything:
             touched.forget(con)
         elif plan.nothing and (plan.files or plan.gone):
-            touched.record(con, project, plan)
+            touched.record(con, version, plan)
     if plan.nothing:
         yield None
         return
 
     def record(con: duckdb.DuckDBPyConnection) -> None:
-        touched.record(con, project, plan)
+        touched.record(con, version, plan)
         provenance.keep(con, definitions)
 
     if plan.everything:
-        yield Work(plan, home.warehouse, home.dbt / "target")
+        yield Work(plan, home.warehouse)
         home.window.unlink(missing_ok=True)
         with open_writer(home.warehouse) as con:
             con.execute("BEGIN")
@@ -74,10 +75,9 @@ def _building(home: Home, everything: bool) -> Iterator[Work | None]:
     # Named like the warehouse: the models' SQL names the database it was made for.
     scratch = home.window.with_name(home.warehouse.name)
     window.cut(home.warehouse, scratch, plan)
-    work = Work(plan, scratch, home.dbt / "window")
-    yield work
+    yield Work(plan, scratch)
     merge.prune(scratch, plan)
-    merge.merge(home.warehouse, scratch, plan, work.target / "compiled", record)
+    merge.merge(home.warehouse, scratch, plan, project, record)
     scratch.replace(home.window)
 
 
@@ -104,9 +104,8 @@ def identity(home: Home) -> str:
     """Changes with the models, the staging views they read, the metrics and the database's version."""
     found = [duckdb.__version__, metrics.environment(home), record_marts.definitions(home)]
     running = hashlib.sha256(json.dumps(found).encode())
-    for path in sorted(DBT_PROJECT.rglob("*")):
-        if path.suffix in (".sql", ".yml") and path.is_file():
-            running.update(path.relative_to(DBT_PROJECT).as_posix().encode() + path.read_bytes())
+    for path in files():
+        running.update(path.relative_to(DBT_PROJECT).as_posix().encode() + path.read_bytes())
     return running.hexdigest()[:16]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 
 from model.names import sql_text
+from pipelines.building.models import Project
 from pipelines.building.touched import Plan, Span
 
 #: Columns that tell when a row is, the first that there are.
@@ -53,7 +54,7 @@ def condition(columns: Iterable[str], spans: Sequence[Span]) -> str | None:
 
 
 def prune(window: Path, plan: Plan) -> None:
-    """Leave only rows of the time being built in what dbt made: around it, records were read only in part."""
+    """Leave only rows of the time being built in what was built: around it, records were read only in part."""
     from ingest.warehouse import open_writer
 
     with open_writer(window) as con:
@@ -68,11 +69,11 @@ def prune(window: Path, plan: Plan) -> None:
 
 
 def merge(
-    warehouse: Path, window: Path, plan: Plan, compiled: Path, record: Callable[[duckdb.DuckDBPyConnection], None]
+    warehouse: Path, window: Path, plan: Plan, project: Project, record: Callable[[duckdb.DuckDBPyConnection], None]
 ) -> None:
     """Put the marts of a pruned window in the place of what the warehouse has of that time, in one transaction.
 
-    compiled: folder of the models' SQL as dbt ran it; record: puts down, in the transaction, what was built. Raises
+    record: puts down, in the transaction, what was built. Raises
     WarehouseLocked while another process writes.
     """
     from ingest.warehouse import open_writer
@@ -102,9 +103,8 @@ def merge(
             _replace(con, f"marts.{table}", f"{key} IN (SELECT {key} FROM part.marts.{table})")
             con.execute(f"DELETE FROM marts.{table} WHERE {key} NOT IN (SELECT {key} FROM marts.fct_point_metric)")
         for table in _FROM_KEPT:
-            made = next(compiled.rglob(f"{table}.sql")).read_text(encoding="utf-8")
             con.execute(f"DELETE FROM marts.{table}")
-            con.execute(f"INSERT INTO marts.{table} BY NAME {made}")
+            con.execute(f"INSERT INTO marts.{table} BY NAME {project.model(table).sql}")
         record(con)
         con.execute("COMMIT")
         con.execute("DETACH part")

@@ -1,4 +1,4 @@
-"""A scratch database like the warehouse, with the records of some stretches of time only, for dbt to build from."""
+"""A scratch database like the warehouse, with the records of some stretches of time only, to build from."""
 
 from pathlib import Path
 

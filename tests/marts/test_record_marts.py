@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from pipelines import record_marts
+from pipelines.building import project
+from pipelines.building.models import build
 from pipelines.home import Home
 from tests.marts.conftest import Query
 from tests.marts.raw_records import RawWarehouse
@@ -40,7 +43,7 @@ def test_messages_and_cpu_of_queues_are_those_of_the_accounting_records(real_mar
     assert marts == pytest.approx(records)
 
 
-def test_a_mart_without_records_is_an_empty_table_of_its_contract_and_no_work_for_dbt(tmp_path: Path) -> None:
+def test_a_mart_without_records_is_an_empty_table_of_its_contract(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.warehouse.parent.mkdir(parents=True)
     with RawWarehouse(home.warehouse) as raw:
@@ -48,8 +51,10 @@ def test_a_mart_without_records_is_an_empty_table_of_its_contract_and_no_work_fo
         raw.insert("smf77_enqueue", file_id=1, record_seq=1, section_seq=0, smf77qnm="SYSDSN", smf77evt=3)
     idle = record_marts.prepare(home, home.warehouse)
     assert set(idle) == set(record_marts.sources()) - {"fct_enqueue"}
-    record_marts.make_empty(home.warehouse, idle)
     with duckdb.connect(str(home.warehouse)) as connection:
+        models = project.read(home)
+        empty = replace(models, models=tuple(model for model in models.models if model.name in idle), tests=())
+        list(build(connection, empty, idle))
         [(contended,)] = connection.execute("select sum(contention_events) from staging.stg_smf77_enqueue").fetchall()
         described = connection.execute("select column_name from (describe marts.fct_mq_queue)").fetchall()
         tables = connection.execute("select table_name from duckdb_tables() where schema_name = 'marts'").fetchall()

@@ -19,12 +19,14 @@ from ingest.registry import load as load_layouts
 from pipelines import steps
 from pipelines.building import held, merge, window
 from pipelines.building.marts import building
+from pipelines.building.models import Project
 from pipelines.building.touched import Span, _packed, union, written_limits
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, Home
 from tests.full_disk import files_no_larger_than
 from tests.pipelines.building import load
 
+EMPTY = Project((), (), {})
 ROOT = Path(__file__).resolve().parents[2]
 HOURS = st.integers(0, 500).map(lambda hour: dt.datetime(2025, 12, 1) + dt.timedelta(hours=hour))
 SPANS = st.lists(st.tuples(HOURS, st.integers(1, 40)).map(lambda s: Span(s[0], s[0] + dt.timedelta(hours=s[1]))))
@@ -270,7 +272,7 @@ def test_a_build_beside_another_writer_is_told_to_wait(tmp_path):
         assert writer.stdout
         writer.stdout.readline()
         with pytest.raises(WarehouseLocked, match="wait until it is done"):
-            merge.merge(warehouse, tmp_path / "window.duckdb", Plan(), tmp_path, lambda _: None)
+            merge.merge(warehouse, tmp_path / "window.duckdb", Plan(), EMPTY, lambda _: None)
         with pytest.raises(WarehouseLocked, match="wait until it is done"):
             window.cut(warehouse, tmp_path / "window.duckdb", Plan())
         writer.communicate()
@@ -279,8 +281,9 @@ def test_a_build_beside_another_writer_is_told_to_wait(tmp_path):
 def test_a_build_beside_another_build_is_refused(tmp_path, new_warehouse):
     home = Home(tmp_path)
     new_warehouse(home.warehouse)
-    with building(home), pytest.raises(EtalonError, match="another build") as refused, building(home):
+    refused_by = pytest.raises(EtalonError, match="another build")
+    with building(home, EMPTY), refused_by as refused, building(home, EMPTY):
         pass
     assert refused.value.code is Exit.LOCKED
-    with building(home) as work:
+    with building(home, EMPTY) as work:
         assert work is None, "the first one ended well"

@@ -7,6 +7,7 @@ import pytest
 
 from ingest import warehouse
 from pipelines.building import dropped, merge, touched
+from pipelines.building.models import Model, Project
 from pipelines.building.touched import Plan, Span
 from tests.pipelines.building import load
 
@@ -95,12 +96,10 @@ def test_rows_before_what_was_dropped_stay_in_their_mart(tmp_path):
                 con.execute(
                     "CREATE TABLE marts.grown AS SELECT TIMESTAMP '2026-10-01' AS interval_begin_utc FROM range(30000)"
                 )
-    compiled = tmp_path / "compiled"
-    compiled.mkdir()
-    for mart in ("dim_system", "fct_gap"):
-        (compiled / f"{mart}.sql").write_text("SELECT '' AS smf_sid")
+    over_all = ("dim_system", "fct_gap")
+    models = tuple(Model(mart, "marts", mart, "SELECT '' AS smf_sid", False, ()) for mart in over_all)
     merge.prune(part, plan)
-    merge.merge(whole, part, plan, compiled, lambda _: None)
+    merge.merge(whole, part, plan, Project(models, (), {}), lambda _: None)
     with duckdb.connect(str(whole)) as con:
         found = {
             mart: [row[0] for row in con.execute(f"SELECT made FROM marts.{mart} ORDER BY interval_key").fetchall()]
