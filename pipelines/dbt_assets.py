@@ -8,7 +8,6 @@ import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtProject, dbt_assets
 from dagster_dbt.asset_utils import get_asset_check_key_for_test
 
-from pipelines import steps
 from pipelines.assets import POOL, step
 from pipelines.building import project
 from pipelines.building.models import Model, Outcome
@@ -51,6 +50,7 @@ def marts(home: Home, defined: DbtProject) -> dg.AssetsDefinition:
         manifest=defined.manifest_path, project=defined, dagster_dbt_translator=TRANSLATOR, name="dbt_build", pool=POOL
     )
     def dbt_build(context: dg.AssetExecutionContext) -> Iterator[Any]:
+        from pipelines.building import driver
         from pipelines.building.marts import building, unpublished
 
         if set(context.selected_asset_keys) != set(context.assets_def.keys):
@@ -64,7 +64,7 @@ def marts(home: Home, defined: DbtProject) -> dg.AssetsDefinition:
                 with night.patiently_entered(lambda: building(home, models)) as planned:
                     if planned is not None:
                         this.night.built, this.night.late = planned.plan.line, list(planned.plan.late)
-                        for done in steps.build_models(home, planned.database, models):
+                        for done in driver.build_models(home, planned.database, models):
                             yield _event(done, manifest, defined)
         # What nothing touched is as it should be, too: what comes after goes on.
         yield from (_event(model, manifest, defined) for model in models.models if planned is None)

@@ -6,11 +6,11 @@ next to nothing.
 """
 
 import re
-from pathlib import Path
 
 import yaml
 
 from pipelines import layouts
+from pipelines.building.staging import Staging
 from pipelines.home import DBT_PROJECT, Home
 
 SOURCES = DBT_PROJECT / "models" / "staging" / "sources.yml"
@@ -39,10 +39,6 @@ def sources() -> dict[str, frozenset[str]]:
     return {path.stem: frozenset(_VIEW.findall(path.read_text(encoding="utf-8"))) for path in FOLDER.glob("*.sql")}
 
 
-def prepare(home: Home, database: Path) -> list[str]:
-    """Make the staging views that models read in a database; the marts, by name, whose records it does not have."""
-    from ingest import warehouse
-
-    filled = warehouse.make_views(database, layouts.registry(home), read())
-    return sorted(mart for mart, needed in sources().items() if not needed & filled)
-
+def staging(home: Home) -> Staging:
+    """The staging views that models read, for the layouts of a state folder."""
+    return Staging(layouts.registry(home), read(), sources())

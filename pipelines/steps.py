@@ -4,7 +4,8 @@ Rooms are imported inside the functions: listing the commands or the assets must
 """
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,9 +18,9 @@ from state.catalogue import CHAMPION, VERSIONS
 from state.files import StateDamaged
 
 if TYPE_CHECKING:
+    from ingest.running import Runner
     from model.calendar import Calendar
     from model.prices import Prices
-    from pipelines.building.models import Project
 
 Progress = Callable[[str], None]
 LoadProgress = Callable[[str, str, int], None]
@@ -129,63 +130,34 @@ def prepare(home: Home) -> None:
     warehouse.prepare(home.warehouse, layouts.registry(home))
 
 
-def build(home: Home, *, select: str | None = None, everything: bool = False, progress: Progress | None = None) -> str:
+def build(
+    home: Home,
+    *,
+    select: str | None = None,
+    everything: bool = False,
+    window: dt.timedelta | None = None,
+    runner: "Runner | None" = None,
+    progress: Progress | None = None,
+) -> str:
     """Build the marts and run their data tests: as much of them as files touch that came since.
 
-    select: models to build in the warehouse, with what they are made from. everything: all of it in any case. progress:
-    called with what is said of rows that come too late, since records of their time were dropped.
+    select: models to build in the warehouse, with what they are made from. everything: all of it in any case. window:
+    length of the windows that are built apart from one another, by `runner`; all at once without it. progress: called
+    with what is said of rows that come too late, since records of their time were dropped.
     Returns what was built, in words; empty where nothing had to be. Raises EtalonError with the model or data test that
     failed.
     """
     require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
     prepare(home)
-    from pipelines.building import project
-    from pipelines.building.marts import building
+    from pipelines.building import driver
 
-    models = project.read(home)
     if select:
-        # Steps between records and marts are kept of the last build only.
-        list(build_models(home, home.warehouse, _selected(models, select.split())))
+        driver.select(home, select.split())
         return select
-    with building(home, models, everything=everything) as work:
-        if work is None:
-            return ""
-        list(build_models(home, work.database, models))
-    if progress:
-        for line in work.plan.late:
-            progress(line)
-    return work.plan.line
-
-
-def _selected(models: "Project", names: Sequence[str]) -> "Project":
-    """The models of these names with what they are made from."""
-    from difflib import get_close_matches
-
-    wanted, existing = [name.lstrip("+") for name in names], sorted(model.name for model in models.models)
-    for name in wanted:
-        if name not in existing:
-            near = get_close_matches(name, existing, n=5, cutoff=0.4) or existing
-            raise EtalonError(f"there is no model {name!r}. Models are {', '.join(near)}", Exit.QUESTION)
-    return models.upstream(wanted)
-
-
-def build_models(home: Home, database: Path, models: "Project") -> Iterator[Any]:
-    """Build models and run their data tests in the warehouse or a window of it, as `pipelines.building.models.build`.
-
-    Raises EtalonError naming what failed.
-    """
-    from pipelines import metrics, record_marts
-    from pipelines.building.models import BuildFailed, build, open_database
-
-    idle = record_marts.prepare(home, database)
-    try:
-        with open_database(database) as con:
-            yield from build(con, models, idle)
-    except BuildFailed as error:
-        unknown = metrics.unknown_column(home, str(error))
-        if unknown is not None:
-            raise EtalonError(unknown, Exit.NO_INPUT) from error
-        raise EtalonError(f"the marts could not be built:\n{error}") from error
+    plan = driver.build(home, everything=everything, window=window, runner=runner)
+    for line in plan.late if plan and progress else ():
+        progress(line)  # type: ignore[misc]
+    return plan.line if plan else ""
 
 
 def check(home: Home) -> Any:

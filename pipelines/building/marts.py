@@ -27,20 +27,26 @@ class Work:
 
 
 @contextmanager
-def building(home: Home, project: Project, *, everything: bool = False) -> Iterator[Work | None]:
+def building(
+    home: Home, project: Project, *, everything: bool = False, tables: frozenset[str] | None = None
+) -> Iterator[Work | None]:
     """What has to be built of a project, None where nothing has; when the block ends well, the warehouse has it.
+
+    tables: raw tables whose records are to be there where only some time is touched; all without it.
 
     Where only some time is touched by files that came, changed or went since the last build, it is built in a database
     of its own and put into the warehouse in one transaction. A block that fails, or is killed, leaves the warehouse so
     that the next build does what this one should have. Raises WarehouseLocked while another process writes, and
     EtalonError (LOCKED) while another one builds: both would make the same database.
     """
-    with alone(home.window.with_name("lock"), "build", home.root), _building(home, project, everything) as work:
+    with alone(home.window.with_name("lock"), "build", home.root), _building(home, project, everything, tables) as work:
         yield work
 
 
 @contextmanager
-def _building(home: Home, project: Project, everything: bool) -> Iterator[Work | None]:
+def _building(
+    home: Home, project: Project, everything: bool, tables: frozenset[str] | None
+) -> Iterator[Work | None]:
     from ingest.warehouse import open_writer, systems
 
     with open_writer(home.warehouse) as con:
@@ -74,7 +80,7 @@ def _building(home: Home, project: Project, everything: bool) -> Iterator[Work |
         return
     # Named like the warehouse: the models' SQL names the database it was made for.
     scratch = home.window.with_name(home.warehouse.name)
-    window.cut(home.warehouse, scratch, plan)
+    window.cut(home.warehouse, scratch, window.Cut(plan.read, dict.fromkeys(plan.files), tables))
     yield Work(plan, scratch)
     merge.prune(scratch, plan)
     merge.merge(home.warehouse, scratch, plan, project, record)

@@ -17,6 +17,8 @@ TIMES = (
     ("step_end_local",),
     ("hour_local",),
     ("event_end_local",),
+    ("arrival_utc",),
+    ("scheduled_utc",),
 )
 #: What small marts over all time are made of, each with a mart of the same records; kept whole, while other
 #: intermediate tables are those of the last build.
@@ -140,13 +142,13 @@ def _replace(con: duckdb.DuckDBPyConnection, table: str, where: str) -> None:
 
 
 def _name_window(con: duckdb.DuckDBPyConnection, spans: Sequence[Span], part: str) -> None:
-    """Make the tables that conditions refer to: the stretches, the runs that meet them, the intervals in them."""
+    """Make the tables that conditions refer to: the stretches, the runs that begin in them, the intervals in them."""
     con.execute("CREATE OR REPLACE TEMP TABLE built_span (start_at TIMESTAMP, end_at TIMESTAMP)")
     con.executemany("INSERT INTO built_span VALUES (?, ?)", [(span.start, span.end) for span in spans])
     con.execute(
         "CREATE OR REPLACE TEMP TABLE built_run AS SELECT DISTINCT trim(system_id) AS system_id, trim(point) AS point, "
         f"coalesce(trim(condition), '') AS condition, start_utc AS start_at FROM {part}raw.etalon_run "
-        "WHERE EXISTS (FROM built_span WHERE start_utc < end_at AND end_utc > start_at)"
+        "WHERE EXISTS (FROM built_span WHERE start_utc >= start_at AND start_utc < end_at)"
     )
     columns = ("interval_start_utc", "interval_start_local")
     where = condition(columns, spans)

@@ -4,7 +4,7 @@ dbt defines the models and compiles them (`pipelines.building.project`). A build
 those that it reads, then the data tests.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,9 +90,18 @@ class Project:
             if key in by_key and key not in wanted:
                 wanted.add(key)
                 waiting += by_key[key].reads
-        models = tuple(model for model in self.models if model.key in wanted)
-        tests = tuple(test for test in self.tests if not (by_key.keys() & test.reads) - wanted)
-        return replace(self, models=models, tests=tests)
+        return self.only(by_key[key].name for key in wanted)
+
+    def only(self, names: Iterable[str]) -> "Project":
+        """The models of these names, and the tests that read no other."""
+        wanted = set(names)
+        models = tuple(model for model in self.models if model.name in wanted)
+        left = {model.key for model in self.models} - {model.key for model in models}
+        return replace(self, models=models, tests=tuple(test for test in self.tests if not left & set(test.reads)))
+
+    def without(self, names: Collection[str]) -> "Project":
+        """The other models, and the tests that read no model of these names."""
+        return self.only({model.name for model in self.models} - set(names))
 
 
 def build(
@@ -107,7 +116,7 @@ def build(
     for setting, value in project.settings.items():
         con.execute(f"SET {setting} = '{value}'")
     is_view = dict(con.execute(_RELATIONS).fetchall())
-    for schema in dict.fromkeys(model.schema for model in project.models):
+    for schema in ("staging", "intermediate", "marts"):
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     for model in project.models:
         if is_view.get(model.relation, model.is_view) != model.is_view:
@@ -135,7 +144,7 @@ def _build(con: duckdb.DuckDBPyConnection, model: Model, is_idle: bool) -> None:
     if model.columns:
         names = ", ".join(f'"{column.name}"' for column in model.columns)
         rows = f"INSERT INTO {model.relation} SELECT {names} FROM ({model.sql}\n)"
-        statements = ["BEGIN", _empty_table(model), *([] if is_idle else [rows]), "COMMIT"]
+        statements = ["BEGIN", create_statement(model), *([] if is_idle else [rows]), "COMMIT"]
     try:
         for statement in statements:
             con.execute(statement)
@@ -148,7 +157,8 @@ def _build(con: duckdb.DuckDBPyConnection, model: Model, is_idle: bool) -> None:
         raise BuildFailed(f"{model.relation}: {error}") from error
 
 
-def _empty_table(model: Model) -> str:
+def create_statement(model: Model) -> str:
+    """SQL that makes the table of a contract, empty."""
     columns = (f'"{column.name}" {column.type}{"" if column.is_nullable else " NOT NULL"}' for column in model.columns)
     return f"CREATE OR REPLACE TABLE {model.relation} ({', '.join(columns)})"
 

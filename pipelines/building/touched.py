@@ -63,6 +63,16 @@ class Margins:
     offset: dt.timedelta | None
     length: dt.timedelta
 
+    @property
+    def furthest(self) -> dt.timedelta:
+        """How far local time may be from UTC."""
+        return _FURTHEST if self.offset is None else self.offset
+
+    @property
+    def around(self) -> dt.timedelta:
+        """How far from a moment records are written that its rows are made of."""
+        return self.furthest + self.length + ROLLING
+
     def wider(self, other: "Margins") -> "Margins":
         """Wide enough for both."""
         known = [margins.offset for margins in (self, other) if margins.offset is not None]
@@ -123,11 +133,11 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
     before = _built_spans(con, (*changed, *gone))
     if touched is None or before is None:
         return _all(con, "a file that counts for all time has changed")
-    margins = _margins_built(con).wider(measured_margins(con, changed))
-    offset, length = _FURTHEST if margins.offset is None else margins.offset, margins.length
+    margins = margins_built(con).wider(measured_margins(con, changed))
+    offset, length = margins.furthest, margins.length
     wide = union(span.wider(offset + length + ROLLING, offset + ROLLING) for span in (*touched, *before))
-    written = union(_whole_hours(span) for span in _with_runs(con, wide, length))
-    around = offset + length + ROLLING
+    written = union(whole_hours(span) for span in _with_runs(con, wide, length))
+    around = margins.around
     read = union(span.wider(around, around) for span in (*written, *_clock_changes(con)))
     history = union((*(_built_spans(con) or ()), *touched))
     share = _within(history, read) / max(_lasting(history), HOUR)
@@ -169,7 +179,7 @@ def _said(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> dict[int, str
     return dict(con.execute(query, {"ids": list(files)}).fetchall())
 
 
-def _whole_hours(span: Span) -> Span:
+def whole_hours(span: Span) -> Span:
     """The stretch from the start of its first hour to the end of its last: some marts have a row for an hour."""
     first = span.start.replace(minute=0, second=0, microsecond=0)
     return Span(first, first + math.ceil((span.end - first) / HOUR) * HOUR)
@@ -187,7 +197,7 @@ def record(con: duckdb.DuckDBPyConnection, project: str, plan: Plan) -> None:
     if plan.everything:
         con.execute("DELETE FROM meta.built_file")
         con.execute("DELETE FROM meta.built")
-    margins = measured_margins(con, [*plan.files]).wider(_margins_built(con))
+    margins = measured_margins(con, [*plan.files]).wider(margins_built(con))
     offset_s = None if margins.offset is None else margins.offset.total_seconds()
     con.execute("DELETE FROM meta.built")
     con.execute("INSERT INTO meta.built VALUES (?, ?, ?)", [project, offset_s, margins.length.total_seconds()])
@@ -397,17 +407,30 @@ def _has_intervals(con: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _with_runs(con: duckdb.DuckDBPyConnection, spans: tuple[Span, ...], length: dt.timedelta) -> tuple[Span, ...]:
-    """The stretches with the whole of every run they meet: a measured point is measured whole."""
-    runs = [Span(*row) for row in con.execute("SELECT DISTINCT start_utc, end_utc FROM raw.etalon_run").fetchall()]
+    """The stretches with the whole of every run they meet, and of the runs compared with these.
+
+    A measured point is measured whole.
+    """
+    runs = run_spans(con)
     while True:
-        met = [run.wider(length, length) for run in runs if any(run.meets(span) for span in spans)]
-        more = union((*spans, *met))
+        met = (pair for pair in runs if any(run.meets(span) for run in pair for span in spans))
+        more = union((*spans, *(run.wider(length, length) for pair in met for run in pair)))
         if more == spans:
             return spans
         spans = more
 
 
-def _margins_built(con: duckdb.DuckDBPyConnection) -> Margins:
+def run_spans(con: duckdb.DuckDBPyConnection) -> list[tuple[Span, ...]]:
+    """The time of each measured run, with that of the run that its condition names as `baseline=POINT`."""
+    rows = con.execute(
+        "SELECT DISTINCT run.start_utc, run.end_utc, base.start_utc, base.end_utc FROM raw.etalon_run AS run "
+        "LEFT JOIN raw.etalon_run AS base ON trim(base.system_id) = trim(run.system_id) "
+        "AND trim(base.point) = regexp_extract(trim(run.condition), '(?:^|; )baseline=([^;]+)', 1)"
+    ).fetchall()
+    return [(Span(a, b), Span(c, d)) if c is not None else (Span(a, b),) for a, b, c, d in rows]
+
+
+def margins_built(con: duckdb.DuckDBPyConnection) -> Margins:
     """The margins of all that was built so far."""
     for offset, length in con.execute("SELECT offset_s, length_s FROM meta.built").fetchall():
         return Margins(None if offset is None else dt.timedelta(seconds=offset), dt.timedelta(seconds=length))

@@ -1,11 +1,13 @@
 """A scratch database like the warehouse, with the records of some stretches of time only, to build from."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from model.names import sql_text
-from pipelines.building.touched import Plan, Span, union, written_limits
+from pipelines.building.touched import Span, union, written_limits
 
 #: Tables of a few rows that apply to all time.
 _WHOLE = ("etalon_run", "etalon_group", "held_back", "system_name")
@@ -22,8 +24,21 @@ _OF_FILES = (
 _BY_RECORD = ("smf", "ims_log")
 
 
-def cut(warehouse: Path, window: Path, plan: Plan) -> None:
-    """Make `window` anew from the records of the warehouse that lie in the time that `plan` has to read.
+@dataclass(frozen=True)
+class Cut:
+    """Which records to read: those of the time in `read`, and all of the files in `files` for which None is given.
+
+    files: files that `meta.built_file` does not have as they are now, with the time that they hold records of.
+    tables: raw tables to read, all without it.
+    """
+
+    read: tuple[Span, ...]
+    files: Mapping[int, tuple[Span, ...] | None]
+    tables: frozenset[str] | None = None
+
+
+def cut(warehouse: Path, window: Path, wanted: Cut) -> None:
+    """Make `window` anew from records of the warehouse.
 
     Raises WarehouseLocked while another process writes the warehouse.
     """
@@ -36,10 +51,10 @@ def cut(warehouse: Path, window: Path, plan: Plan) -> None:
             con.execute(f"ATTACH {sql_text(str(warehouse))} AS whole (READ_ONLY)")
         con.execute("BEGIN")
         con.execute("CREATE TEMP TABLE wanted_file (file_id UBIGINT, kind VARCHAR, is_whole BOOLEAN)")
-        con.executemany("INSERT INTO wanted_file VALUES (?, ?, ?)", _wanted(con, plan) or [(0, "none", True)])
+        con.executemany("INSERT INTO wanted_file VALUES (?, ?, ?)", _wanted(con, wanted) or [(0, "none", True)])
         con.execute("CREATE TEMP TABLE wanted_record (file_id UBIGINT, record_seq UINTEGER)")
         for kind in _BY_RECORD:
-            for span in plan.read:
+            for span in wanted.read:
                 low, high = written_limits(span, kind)
                 con.execute(
                     "INSERT INTO wanted_record SELECT file_id, record_seq FROM whole.meta.record_identity "
@@ -56,7 +71,8 @@ def cut(warehouse: Path, window: Path, plan: Plan) -> None:
         for schema in ("raw", "meta"):
             con.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         for schema, table, size in tables:
-            _copy(con, schema, table, size > 0, cut_short)
+            is_read = schema == "meta" or table in _WHOLE or wanted.tables is None or table in wanted.tables
+            _copy(con, schema, table, is_read and size > 0, cut_short)
         con.execute("COMMIT")
 
 
@@ -86,19 +102,26 @@ def _copy(con: duckdb.DuckDBPyConnection, schema: str, table: str, filled: bool,
         con.execute(f"INSERT INTO {name} FROM {near} SEMI JOIN wanted_record USING (file_id, record_seq)")
 
 
-def _wanted(con: duckdb.DuckDBPyConnection, plan: Plan) -> list[tuple[int, str, bool]]:
+def _wanted(con: duckdb.DuckDBPyConnection, wanted: Cut) -> list[tuple[int, str, bool]]:
     """Files with records in the time to read, with their kinds and whether all of their time lies in it.
 
-    New and changed files are not in `meta.built_file` as they are now; they are taken whole.
+    A file that counts for all time is always among them.
     """
     kinds = dict(con.execute("SELECT file_id, kind FROM whole.meta.ledger").fetchall())
-    found = {file_id: (file_id, kinds[file_id], True) for file_id in plan.files if file_id in kinds}
-    spans: dict[int, list[Span]] = {}
+    spans: dict[int, list[Span] | None] = {}
     for file_id, first, last in con.execute("SELECT file_id, first_at, last_at FROM whole.meta.built_file").fetchall():
-        if first is not None and file_id in kinds:
-            spans.setdefault(file_id, []).append(Span(first, last))
+        if first is None:
+            spans[file_id] = None
+        elif (stretches := spans.setdefault(file_id, [])) is not None:
+            stretches.append(Span(first, last))
+    spans |= {file_id: None if held is None else list(held) for file_id, held in wanted.files.items()}
+    found = []
     for file_id, held in spans.items():
-        if file_id not in found and any(span.meets(read) for span in held for read in plan.read):
-            within = union([*plan.read, *held]) == plan.read
-            found[file_id] = (file_id, kinds[file_id], within or kinds[file_id] not in _BY_RECORD)
-    return list(found.values())
+        if file_id not in kinds:
+            continue
+        if held is None:
+            found.append((file_id, kinds[file_id], True))
+        elif any(span.meets(read) for span in held for read in wanted.read):
+            within = union([*wanted.read, *held]) == union(wanted.read)
+            found.append((file_id, kinds[file_id], within or kinds[file_id] not in _BY_RECORD))
+    return found

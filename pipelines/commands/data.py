@@ -1,5 +1,7 @@
 """Commands over records and tables: lab, ingest, forget, build, check, publish, sql, decode."""
 
+import datetime as dt
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -11,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from model import documents
-from pipelines import forms, steps, text
+from pipelines import forms, runners, steps, text
 from pipelines import layouts as own
 from pipelines.commands import twins
 from pipelines.exits import EtalonError, Exit
@@ -242,6 +244,10 @@ def build(
     everything: Annotated[
         bool, typer.Option("--all", help="Build the whole history, not only the time that new or changed files touch.")
     ] = False,
+    window: Annotated[
+        str | None, typer.Option(help="Build by windows of this length (1h … 12h, 1d …), apart from one another.")
+    ] = None,
+    runner: Annotated[str | None, typer.Option(help=f"{runners.HELP} Windows are of a day, unless given.")] = None,
     to_publish: Annotated[bool, typer.Option("--publish/--no-publish", help="Check and publish the result.")] = True,
     layouts: Layouts = None,
 ) -> None:
@@ -249,8 +255,11 @@ def build(
     from pipelines.building import held
 
     home, reporter = Home.from_environment(), Reporter()
-    with reporter.step("building the marts"):
-        built = steps.build(home, select=select, everything=everything, progress=reporter.note)
+    length = window_length(window) if window else dt.timedelta(days=1) if runner else None
+    with reporter.step("building the marts"), runners.open_runner(runner or "here") as engine:
+        built = steps.build(
+            home, select=select, everything=everything, window=length, runner=engine, progress=reporter.note
+        )
         reporter.note(built or "up to date")
     if not to_publish:
         return
@@ -265,6 +274,17 @@ def build(
     typer.echo(str(path))
     if held_back:
         raise EtalonError("\n".join(("published without what is held back", *held_back)), Exit.HELD_BACK)
+
+
+def window_length(text: str) -> dt.timedelta:
+    """`6h` or `1d` as a length of windows. Raises BadParameter."""
+    from pipelines.building.windows import check_length
+
+    matched = re.fullmatch(r"(\d{1,4})([hd])", text.strip())
+    try:
+        return check_length(dt.timedelta(hours=int(matched[1]) * (24 if matched[2] == "d" else 1) if matched else 0))
+    except ValueError as error:
+        raise typer.BadParameter(f"--window {text}: {error}, such as 6h or 1d") from error
 
 
 def problem(found: Any) -> str:

@@ -15,7 +15,7 @@ from pipelines.home import DBT_PROJECT, Home
 
 def build_with_unit_tests(home: Home) -> None:
     """Build every mart of the warehouse and run dbt's unit tests; fails with dbt's own words where dbt fails."""
-    record_marts.prepare(home, home.warehouse)
+    record_marts.staging(home).prepare(home.warehouse)
     target = home.dbt / "target"
     target.mkdir(parents=True, exist_ok=True)
     shutil.copy(project.manifest(home).parent / "partial_parse.msgpack", target)

@@ -49,7 +49,7 @@ def test_a_mart_without_records_is_an_empty_table_of_its_contract(tmp_path: Path
     with RawWarehouse(home.warehouse) as raw:
         raw.insert("smf77_header", file_id=1, record_seq=1, section_seq=0, smf77sid="SYSA")
         raw.insert("smf77_enqueue", file_id=1, record_seq=1, section_seq=0, smf77qnm="SYSDSN", smf77evt=3)
-    idle = record_marts.prepare(home, home.warehouse)
+    idle = record_marts.staging(home).prepare(home.warehouse)
     assert set(idle) == set(record_marts.sources()) - {"fct_enqueue"}
     with duckdb.connect(str(home.warehouse)) as connection:
         models = project.read(home)

@@ -8,8 +8,7 @@ from dataclasses import replace
 import duckdb
 import pytest
 
-from pipelines import steps
-from pipelines.building import models, project
+from pipelines.building import driver, models, project
 from pipelines.exits import EtalonError
 from pipelines.home import DBT_PROJECT, Home
 
@@ -112,7 +111,7 @@ def test_a_selection_has_what_its_models_read_and_the_tests_of_these(small, tmp_
     assert [test.name for test in defined.upstream(["a_last"]).tests] == ["unique_z_first_n"]
     assert defined.upstream(["other"]).tests == ()
     with pytest.raises(EtalonError, match=r"no model 'a_lst'. Models are a_last"):
-        steps._selected(defined, ["a_lst"])
+        driver.select(Home(tmp_path / "state"), ["a_lst"])
 
 
 def test_every_model_and_data_test_of_dbt_is_in_the_project(tmp_path):
