@@ -60,6 +60,8 @@ LEAST_SHARE = 1e-4
 """A part of a trend is kept above this share of the whole, so that it has a logarithm."""
 LAWFUL, LEAST_LAWFUL = 0.003, 3
 """A series of so many levels that is within this share of its own trend is interpolated by it."""
+LEAST_FULL = 2
+"""Levels of users at the most throughput that show a resource to be full."""
 LEAST_GROWTHS, GROWTH_SD = 2, 0.03
 LEAST_PAIRS = 2
 """So many quantities measured in two systems tell a metric apart from the others of its kind."""
@@ -250,7 +252,7 @@ class Regression:
     def predict(self, cell: Cell) -> tuple[float, float]:
         """Mean and standard deviation of the logarithm of a cell, as `Context.value` has it."""
         series = self.series.get(replace(cell, x=None), [])
-        if cell.x is not None and (estimate := self._by_own_levels(cell, series)) is not None:
+        if cell.x is not None and (estimate := self._filling(cell, series) or self._by_own_levels(cell, series)):
             return estimate
         at = self._encode([cell])
         terms, prior = self._components(at, self._at), self._components(at, at)
@@ -293,6 +295,27 @@ class Regression:
                 sd = math.hypot(2.0 * float(np.std(powers, ddof=1)) * away, GROWTH_SD)
                 return math.log(self.context.value(series[0])) + float(np.median(powers)) * away, sd
         return None
+
+    def _filling(self, cell: Cell, series: Sequence[Cell]) -> tuple[float, float] | None:
+        """Of users who think, of whom none waits until a resource is full: the response is that of no waiting, or users
+        over the most throughput less the time they think (asymptotic bounds; Denning and Buzen 1978, *ACM Computing
+        Surveys* 10), where all measured levels are within these.
+        """
+        assert cell.x is not None
+        think_s = self.context.tables.think_s(cell, self.context.facts)
+        if self.kind != "population" or not think_s or len(series) < LEAST_LAWFUL:
+            return None
+        users, response = np.array([c.x for c in series]), np.array([self.context.value(c) for c in series])
+        throughput = users / (response + think_s)
+        least, most = response.min(), throughput.max()
+        if np.sum(throughput > (1.0 - LAWFUL) * most) < LEAST_FULL:
+            return None
+
+        def bound(count: Array) -> Array:
+            return np.maximum(least, count / most - think_s)
+
+        off = float(np.abs(np.log(bound(users) / response)).max())
+        return (math.log(bound(np.array(cell.x))), max(off, LEAST_SHARE)) if off < LAWFUL else None
 
     def _load(self, cell: Cell) -> float | None:
         return None if cell.x is not None else self.context.log_work(cell)
