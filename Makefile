@@ -1,7 +1,7 @@
 # Etalon: `make demo` runs everything once, `make test` proves it. Needs Python 3.11 and make, nothing else.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick explore fuzz-api lint audit bench docs serve dev clean
+.PHONY: help setup demo test test-spark quick explore fuzz-api lint audit bench docs serve dev clean
 
 ETALON_HOME ?= $(CURDIR)/.etalon
 export ETALON_HOME
@@ -38,6 +38,10 @@ demo: setup ## published benchmarks in, a calibrated capacity answer out (3 minu
 test: setup ## import rules and all tests
 	$(PYTEST)
 
+test-spark: setup ## builds on a Spark cluster of processes; needs Java 17
+	@uv=$$(sh .ci/uv) && UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv-spark "$$uv" sync --locked --no-default-groups --group test --group spark
+	PYTHONPATH=$(CURDIR) .venv-spark/bin/pytest tests/spark
+
 quick: setup ## short examples of ingest and model; no warehouse, no simulation, no property tests
 	$(PYTEST) -m quick tests/ingest tests/model
 
@@ -70,5 +74,5 @@ dev: setup ## the pipelines with their web interface
 	$(BIN)/dagster dev
 
 clean: ## remove the virtual environments, caches and state
-	rm -rf .venv .venv-tools .etalon site dbt/target .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-spark .venv-tools .etalon site dbt/target .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
