@@ -50,7 +50,7 @@ def at_point(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
 
 def _points(conditions: Mapping[str, Any], system: str) -> dict[str, dict[str, str]]:
     """The points of a system that its conditions tell apart, each with these; a population under one of its names."""
-    found: dict[str, dict[str, str]] = {}
+    conditions_of: dict[str, dict[str, str]] = {}
     people = ""
     for row in conditions["rows"]:
         # A point among the conditions is one already.
@@ -60,10 +60,11 @@ def _points(conditions: Mapping[str, Any], system: str) -> dict[str, dict[str, s
         for key in [key for key in level if key in POPULATIONS]:
             people = people or key
             level[people] = level.pop(key)
-        known = found.setdefault(row["point"], level)
-        found[row["point"]] = {key: value for key, value in known.items() if level.get(key) == value}
-    levels = list(found.values())
-    return {point: level for point, level in found.items() if len(found) == 1 or (level and levels.count(level) == 1)}
+        earlier = conditions_of.setdefault(row["point"], level)
+        conditions_of[row["point"]] = {key: value for key, value in earlier.items() if level.get(key) == value}
+    levels = list(conditions_of.values())
+    alone = len(conditions_of) == 1
+    return {point: level for point, level in conditions_of.items() if alone or (level and levels.count(level) == 1)}
 
 
 def of_point(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:
@@ -72,20 +73,20 @@ def of_point(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> A
     Raises:
         QuestionError: the point was not measured.
     """
-    rest, asked = {key: value for key, value in at.items() if key != POINT}, str(at[POINT])
-    told = _points(bundle["conditions"], system)
-    if asked in told:
-        return by_condition(bundle, system, {**told[asked], **rest})
-    rows = [row for row in bundle["conditions"]["rows"] if row["system"] == system and row.get("point") == asked]
+    rest, point = {key: value for key, value in at.items() if key != POINT}, str(at[POINT])
+    conditions_of = _points(bundle["conditions"], system)
+    if point in conditions_of:
+        return by_condition(bundle, system, {**conditions_of[point], **rest})
+    rows = [row for row in bundle["conditions"]["rows"] if row["system"] == system and row.get("point") == point]
     if not rows:
         return by_condition(bundle, system, at)
-    known = {(row["metric"], frozenset(f"{key}={level}" for key, level in row["condition"].items())) for row in rows}
-    found = by_condition(bundle, system, rest)
-    there = [(one.metric, frozenset(filter(None, one.condition.split("; ")))) in known for one in found.outputs]
-    figures = found.evidence["figures"]
+    measured = {(row["metric"], frozenset(f"{key}={level}" for key, level in row["condition"].items())) for row in rows}
+    answer = by_condition(bundle, system, rest)
+    there = [(one.metric, frozenset(filter(None, one.condition.split("; ")))) in measured for one in answer.outputs]
+    figures = answer.evidence["figures"]
     return replace(
-        found, at=dict(at), outputs=tuple(compress(found.outputs, there)), extrapolated=False,
-        evidence={**found.evidence, "figures": list(compress(figures, there))},
+        answer, at=dict(at), outputs=tuple(compress(answer.outputs, there)), extrapolated=False,
+        evidence={**answer.evidence, "figures": list(compress(figures, there))},
     )  # fmt: skip
 
 
@@ -103,10 +104,10 @@ def parted(
     facts = bundle["conditions"].get("facts", {}).get(system, {})
     measured = published(bundle["conditions"]).keys(system) if has_conditions(bundle, system) else {}
     only = {key: levels[0] for key, levels in measured.items() if key in CHANGES and len(levels) == 1}
-    known = {**{key: fact for key, fact in facts.items() if key in KEYS or key not in measured}, **only}
+    configured = {**{key: fact for key, fact in facts.items() if key in KEYS or key not in measured}, **only}
     loads, conditions = {}, {}
     for key, value in (at or {}).items():
-        if key in known and covers(known[key], str(value)):
+        if key in configured and covers(configured[key], str(value)):
             continue
         if key in ENGINES and key in facts:
             loads["engines"] = value
@@ -123,22 +124,22 @@ def by_condition(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] |
     Raises:
         QuestionError: an unknown key or level, or one that was not measured.
     """
-    found = _figures(bundle, system, at)
-    if not found.outputs:
-        asked = " and ".join(f"{key}={value}" for key, value in (at or {}).items())
+    result = _figures(bundle, system, at)
+    if not result.outputs:
+        words = " and ".join(f"{key}={value}" for key, value in (at or {}).items())
         message = f"{system} has no figure"
-        if asked:
-            message = f"no figure of {system} has {asked}; ask with fewer conditions"
+        if words:
+            message = f"no figure of {system} has {words}; ask with fewer conditions"
         raise QuestionError("at", dict(at or {}), f"at: {message}")
     return Answer(
         system=system,
         at=dict(at or {}),
         model_version=bundle["model_version"],
-        outputs=found.outputs,
+        outputs=result.outputs,
         bottleneck=Bottleneck("none known", None, None, None, 0.0),
-        extrapolated=found.extrapolated,
-        notes=found.notes,
-        evidence={"figures": list(found.evidence), "data": bundle.get("data", {})},
+        extrapolated=result.extrapolated,
+        notes=result.notes,
+        evidence={"figures": list(result.evidence), "data": bundle.get("data", {})},
         solver={"method": "Gaussian process over the published studies", "relative_error": 0.0},
     )
 
@@ -157,11 +158,11 @@ def _figures(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
 
     conditions = bundle["conditions"]
     plain = conditions.get("adjustments", {})
-    known = derived(plain, "adjustments", lambda: adjustments.from_plain(plain))
+    effects = derived(plain, "adjustments", lambda: adjustments.from_plain(plain))
     try:
         if not at:
-            return derived(conditions, ("figures", system), lambda: figures(conditions, known, system, {}))
-        return figures(conditions, known, system, at)
+            return derived(conditions, ("figures", system), lambda: figures(conditions, effects, system, {}))
+        return figures(conditions, effects, system, at)
     except QuestionError as error:
         if system in bundle["systems"] and error.field == error.value:
             error = not_understood(error.field, error.allowed)

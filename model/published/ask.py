@@ -36,8 +36,8 @@ def predict(network: Predict, bundle: Mapping[str, Any], system: str, at: Mappin
     at = at_point(bundle, system, at)
     if (answer := with_options(_predict(network), bundle, system, at)) is not None:
         return answer
-    if (found := counted(bundle, system, at)) is not None:
-        return found.said(_at_measured_counts(network, bundle, system, found.at))
+    if (counts := counted(bundle, system, at)) is not None:
+        return counts.said(_at_measured_counts(network, bundle, system, counts.at))
     if (thinking := at_think_time(bundle, system, at)) is not None:
         return thinking
     try:
@@ -52,8 +52,8 @@ def _predict(network: Predict) -> Predict:
     """Answers about any system, with studies or without."""
 
     def answer(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
-        known = has_conditions(bundle, system)
-        return predict(network, bundle, system, at) if known else network(bundle, system, at or {})
+        with_studies = has_conditions(bundle, system)
+        return predict(network, bundle, system, at) if with_studies else network(bundle, system, at or {})
 
     return answer
 
@@ -62,11 +62,13 @@ def _at_measured_counts(
     network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
 ) -> Answer:
     loads, conditions = parted(bundle, system, at)
-    own = partial(_with_conditions, network)
+    by_network = partial(_with_conditions, network)
     if system in bundle["systems"]:
-        return _at_conditions(network, bundle, system, loads, conditions) if conditions else own(bundle, system, loads)
+        if conditions:
+            return _at_conditions(network, bundle, system, loads, conditions)
+        return by_network(bundle, system, loads)
     if (by := sibling_of(bundle, system)) is not None:
-        return answer_by_sibling(own, bundle, system, loads, conditions, by)
+        return answer_by_sibling(by_network, bundle, system, loads, conditions, by)
     return at_rate(bundle, system, loads, conditions)
 
 
@@ -83,25 +85,25 @@ def _at_conditions(
             return moved(network, bundle, system, loads, conditions)
         return completed(network, bundle, system, by_condition(bundle, system, {**conditions, **loads}), loads)
     except QuestionError:
-        found = network(bundle, system, loads)
+        answer = network(bundle, system, loads)
         wanted = {f"{key}={value}" for key, value in conditions.items()}
-        outputs = tuple(output for output in found.outputs if wanted <= set(output.condition.split("; ")))
+        outputs = tuple(output for output in answer.outputs if wanted <= set(output.condition.split("; ")))
         if not outputs:
             raise
-        return replace(found, at={**conditions, **loads}, outputs=outputs)
+        return replace(answer, at={**conditions, **loads}, outputs=outputs)
 
 
 def _with_conditions(network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:
     """The network's answer with what the studies add; what it refuses, they may know."""
     try:
-        found = network(bundle, system, at)
+        answer = network(bundle, system, at)
         if not has_conditions(bundle, system):
-            return found
-        more, notes, figures = beside_network(bundle, system, at, found.outputs)
-        behind = {**found.evidence, "figures": figures}
+            return answer
+        more, notes, figures = beside_network(bundle, system, at, answer.outputs)
+        behind = {**answer.evidence, "figures": figures}
         parts = {output.metric for output in more}
-        whole = tuple(output for output in found.outputs if output.metric not in parts)
-        return replace(found, outputs=whole + more, notes=(*found.notes, *notes), evidence=behind)
+        whole = tuple(output for output in answer.outputs if output.metric not in parts)
+        return replace(answer, outputs=whole + more, notes=(*answer.notes, *notes), evidence=behind)
     except QuestionError as refused:
         if "point" not in at:
             raise
@@ -119,15 +121,15 @@ def size(
     """The smallest number of engines for a load, by the system's network or that of a sibling."""
     if (alike := measured_so(_predict(network), bundle, system, at or {})) is not None:
         return _as_measured_so(size(network, bundle, alike.system, alike.at, **wanted), alike, system, at)
-    found = counted(bundle, system, at or {})
-    rest, notes = (at, ()) if found is None else (found.at, found.notes)
+    counts = counted(bundle, system, at or {})
+    rest, notes = (at, ()) if counts is None else (counts.at, counts.notes)
     by = sibling_of(bundle, system)
     if by is None:
         sized = targets.size(bundle, system, rest, **wanted)
     else:
         loads, _ = parted(bundle, system, rest)
-        asked = {key: value for key, value in by.asked(loads).items() if key != "engines" or key in loads}
-        sized = by.named(targets.size(bundle, by.system, asked, **wanted), system)
+        question = {key: value for key, value in by.question(loads).items() if key != "engines" or key in loads}
+        sized = by.named(targets.size(bundle, by.system, question, **wanted), system)
     return {**sized, "at": dict(at or {}), "notes": [*notes, *sized["notes"]]} if notes else sized
 
 
@@ -140,7 +142,7 @@ def max_rate(
     by = sibling_of(bundle, system)
     if by is not None:
         loads, _ = parted(bundle, system, at)
-        return by.named(targets.max_rate(bundle, by.system, by.asked(loads), **wanted), system)
+        return by.named(targets.max_rate(bundle, by.system, by.question(loads), **wanted), system)
     entry = bundle["systems"].get(system)
     if entry is None or (_without_response(entry, wanted) and users_of(bundle, system)):
         return populations.max_rate(bundle, system, at, **wanted)
@@ -148,10 +150,10 @@ def max_rate(
 
 
 def _as_measured_so(
-    found: Mapping[str, Any], alike: MeasuredSo, system: str, at: Mapping[str, Any] | None
+    result: Mapping[str, Any], alike: MeasuredSo, system: str, at: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """What was found of a system with the options asked for, in the name of the one that was asked."""
-    return {**found, "system": system, "at": dict(at or {}), "notes": [*alike.notes, *found["notes"]]}
+    return {**result, "system": system, "at": dict(at or {}), "notes": [*alike.notes, *result["notes"]]}
 
 
 def _without_response(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
@@ -181,9 +183,9 @@ def measured_levels(
         except QuestionError:
             continue
         figures = answer.evidence.get("figures", ())
-        known = {(one["metric"], one["condition"]): one["measured"] for one in figures if "measured" in one}
+        measured_of = {(one["metric"], one["condition"]): one["measured"] for one in figures if "measured" in one}
         for output in answer.outputs:
-            measured = known.get((output.metric, output.condition))
+            measured = measured_of.get((output.metric, output.condition))
             if measured is not None and (not metrics or output.metric in metrics):
                 plain = asdict(replace(output, condition=without(output.condition, (key,))))
                 yield {"at": float(level), "measured": measured, **plain}

@@ -40,12 +40,13 @@ def as_measured(network: Network, bundle: Mapping[str, Any], system: str, at: Ma
     if rate is None or rate.value is None:
         return measured
     computed = network(bundle, system, {**others, RATE: rate.value})
-    known = {output.metric: output for output in computed.outputs}
+    by_metric = {output.metric: output for output in computed.outputs}
     conditions = {output.metric: output.condition for output in measured.outputs}
     outputs = [
-        replace(output, condition=conditions.get(output.metric, f"point={at['point']}")) for output in known.values()
+        replace(output, condition=conditions.get(output.metric, f"point={at['point']}"))
+        for output in by_metric.values()
     ]
-    still = [output for output in measured.outputs if output.metric not in known and (not loads or output is rate)]
+    still = [output for output in measured.outputs if output.metric not in by_metric and (not loads or output is rate)]
     note = f"point {at['point']} has a rate and no CPU figure of its own: the network answers at this rate"
     return replace(computed, at=dict(at), outputs=(*still, *outputs), notes=(note, *computed.notes))
 
@@ -78,8 +79,8 @@ def _published(bundle: Mapping[str, Any], system: str, measured: Answer) -> Mapp
     """The point of a network that is published under the condition of all that was answered; None without one."""
     conditions = {output.condition for output in measured.outputs}
     points = bundle["systems"][system]["points"]
-    found = [point for point in points if conditions == set(point.get("conditions", {}).values())]
-    return found[0] if len(found) == 1 else None
+    matching = [point for point in points if conditions == set(point.get("conditions", {}).values())]
+    return matching[0] if len(matching) == 1 else None
 
 
 def moved(
@@ -91,34 +92,34 @@ def moved(
         QuestionError: a key or level is unknown, or neither a rate nor an ITR was measured at the condition.
     """
     adjustments = {key: value for key, value in loads.items() if key.startswith(PREFIX)}
-    known = by_condition(bundle, system, {**conditions, **adjustments})
-    measured = completed(network, bundle, system, known, adjustments)
+    by_studies = by_condition(bundle, system, {**conditions, **adjustments})
+    measured = completed(network, bundle, system, by_studies, adjustments)
     rates = [output for output in measured.outputs if output.metric in RATES and output.value]
     from_tps = rates[0].value if rates else None
     if from_tps is None:
-        asked = {key: value for key, value in loads.items() if key not in adjustments}
-        return _by_internal_rate(measured, network(bundle, system, adjustments), asked, conditions)
+        question = {key: value for key, value in loads.items() if key not in adjustments}
+        return _by_internal_rate(measured, network(bundle, system, adjustments), question, conditions)
     levels = sorted({output.condition for output in rates})
     if len(levels) > 1:
         raise QuestionError("at", dict(conditions), f"at: {_words(conditions)} stands for several; name one", levels)
     before = network(bundle, system, {RATE: from_tps})
-    asked = {key: value for key, value in loads.items() if key not in adjustments}
-    if GROWTH in asked:
-        asked[RATE] = from_tps * growth(GROWTH, asked.pop(GROWTH))
+    question = {key: value for key, value in loads.items() if key not in adjustments}
+    if GROWTH in question:
+        question[RATE] = from_tps * growth(GROWTH, question.pop(GROWTH))
     busy = measured.output(BUSY), before.output(BUSY)
-    if BUSY in asked and busy[0] and busy[1] and busy[0].value and busy[1].value:
-        asked[BUSY] = min(FULL_PCT, float(asked[BUSY]) * busy[1].value / busy[0].value)
-    elif RATE not in asked:
-        asked[RATE] = from_tps
-    after = network(bundle, system, asked)
-    rate = float(asked[RATE]) if RATE in asked else getattr(after.output(RATE), "value", None)
+    if BUSY in question and busy[0] and busy[1] and busy[0].value and busy[1].value:
+        question[BUSY] = min(FULL_PCT, float(question[BUSY]) * busy[1].value / busy[0].value)
+    elif RATE not in question:
+        question[RATE] = from_tps
+    after = network(bundle, system, question)
+    rate = float(question[RATE]) if RATE in question else getattr(after.output(RATE), "value", None)
     if rate is None:
         raise QuestionError(BUSY, loads[BUSY], f"{BUSY}: the rate at which {system} is this busy is not known")
     outputs = tuple(_at_load(output, before, after, rate / from_tps, loads) for output in measured.outputs)
     still = sorted({a.metric for a, b in zip(measured.outputs, outputs, strict=True) if a is b})
     notes = [f"not changed by the load, as far as is known: {', '.join(still)}"] if still else []
     return replace(
-        after, at={**conditions, **loads}, outputs=outputs, notes=(*known.notes, *after.notes, *notes),
+        after, at={**conditions, **loads}, outputs=outputs, notes=(*by_studies.notes, *after.notes, *notes),
         extrapolated=measured.extrapolated or after.extrapolated, evidence={**after.evidence, **measured.evidence},
     )  # fmt: skip
 
@@ -136,8 +137,8 @@ def _by_internal_rate(
     if not internal or loads.keys() - {RATE, BUSY}:
         raise QuestionError(key, loads[key], f"{key}: no transaction rate was measured at {_words(conditions)}")
     asked = positive(key, loads[key], FULL_PCT if key == BUSY else math.inf)
-    own = computed.output(ITR)
-    by = Factor(0.0, log_sd(own) if own else 0.0)
+    itr = computed.output(ITR)
+    by = Factor(0.0, log_sd(itr) if itr else 0.0)
     outputs, full = [], []
     for output in (scaled(output, by) for output in internal):
         ends = (output.lo or 0.0, output.value or 0.0, output.hi or 0.0)

@@ -39,41 +39,41 @@ class Sibling:
     rate: float
     differs: bool
 
-    def asked(self, loads: Mapping[str, Any]) -> dict[str, Any]:
+    def question(self, loads: Mapping[str, Any]) -> dict[str, Any]:
         """The loads of a question, with the asked system's engines and rate where it names none."""
-        asked = {"engines": self.engines, **loads}
-        if GROWTH in asked:
-            asked["etr_tps"] = self.rate * growth(GROWTH, asked.pop(GROWTH))
-        return asked if any(key in asked for key in LOADS) else {**asked, "etr_tps": self.rate}
+        question = {"engines": self.engines, **loads}
+        if GROWTH in question:
+            question["etr_tps"] = self.rate * growth(GROWTH, question.pop(GROWTH))
+        return question if any(key in question for key in LOADS) else {**question, "etr_tps": self.rate}
 
-    def named(self, found: Mapping[str, Any], system: str) -> dict[str, Any]:
+    def named(self, result: Mapping[str, Any], system: str) -> dict[str, Any]:
         """What the sibling's network found, in the name of the system asked."""
-        return {**found, "system": system, "notes": [self.note, *found.get("notes", ())]}
+        return {**result, "system": system, "notes": [self.note, *result.get("notes", ())]}
 
     @property
     def note(self) -> str:
         """Where the answer comes from, for readers."""
-        said = f"CPU was not measured here: answered by the network of {self.system}, which runs the same workload"
-        return f"{said} on as many engines; what else tells them apart may take work" if self.differs else said
+        note = f"CPU was not measured here: answered by the network of {self.system}, which runs the same workload"
+        return f"{note} on as many engines; what else tells them apart may take work" if self.differs else note
 
 
 def sibling_of(bundle: Mapping[str, Any], system: str) -> Sibling | None:
     """The sibling of the same workload and machine that shares most tables with a system; None without one."""
-    known = bundle.get("conditions", {})
-    facts = known.get("facts", {})
-    own = facts.get(system, {})
-    engines = engines_of(own)
-    rates = {row["metric"]: row["value"] for row in known.get("rows", ()) if row["system"] == system}
+    conditions = bundle.get("conditions", {})
+    facts = conditions.get("facts", {})
+    configuration = facts.get(system, {})
+    engines = engines_of(configuration)
+    rates = {row["metric"]: row["value"] for row in conditions.get("rows", ()) if row["system"] == system}
     rate = next((rates[name] for name in WHOLE_RATES if name in rates), None)
-    if system in bundle["systems"] or WORKLOAD not in own or engines is None or rate is None:
+    if system in bundle["systems"] or WORKLOAD not in configuration or engines is None or rate is None:
         return None
     tables: dict[str, set[str]] = {}
-    for row in known["rows"]:
+    for row in conditions["rows"]:
         tables.setdefault(row["system"], set()).add(row["table"])
     siblings = [
         name
         for name in bundle["systems"]
-        if facts.get(name, {}).get(WORKLOAD) == own[WORKLOAD] and engines_of(facts[name]) is not None
+        if facts.get(name, {}).get(WORKLOAD) == configuration[WORKLOAD] and engines_of(facts[name]) is not None
     ]
     if not siblings:
         return None
@@ -83,8 +83,8 @@ def sibling_of(bundle: Mapping[str, Any], system: str) -> Sibling | None:
 
 def engines_of(facts: Mapping[str, str]) -> int | None:
     """The engines that the configuration of a system names; None where it names none."""
-    found = next((facts[name] for name in ENGINES if name in facts), "")
-    return int(found) if found.isdigit() else None
+    count = next((facts[name] for name in ENGINES if name in facts), "")
+    return int(count) if count.isdigit() else None
 
 
 def answer_by_sibling(
@@ -100,17 +100,17 @@ def answer_by_sibling(
     Raises:
         QuestionError: a key or level is unknown, or the network refuses the load.
     """
-    own = by_condition(bundle, system, conditions)
-    asked = by.asked(loads)
-    computed = network(bundle, by.system, asked)
-    moves = asked.get("etr_tps") != by.rate
+    by_studies = by_condition(bundle, system, conditions)
+    question = by.question(loads)
+    computed = network(bundle, by.system, question)
+    moves = question.get("etr_tps") != by.rate
     if by.differs:
-        computed = _with_work(own, computed, network(bundle, by.system, by.asked({})) if moves else computed)
-    measured = {entry["metric"] for entry in own.evidence["figures"] if "measured" in entry}
+        computed = _with_work(by_studies, computed, network(bundle, by.system, by.question({})) if moves else computed)
+    measured = {entry["metric"] for entry in by_studies.evidence["figures"] if "measured" in entry}
     figures = {output.metric: output for output in computed.outputs}
     busy = next((figures[name] for name in BUSY if name in figures), None)
     outputs = []
-    for output in own.outputs:
+    for output in by_studies.outputs:
         if output.metric in BUSY and output.metric not in measured and busy is not None:
             outputs.append(replace(busy, metric=output.metric, condition=output.condition))
         elif not moves:
@@ -119,21 +119,21 @@ def answer_by_sibling(
     outputs += [replace(output, condition="") for metric, output in figures.items() if metric not in named]
     return replace(
         computed, system=system, at={**conditions, **loads}, outputs=tuple(outputs),
-        notes=(by.note, *own.notes, *computed.notes), evidence={**computed.evidence, **own.evidence},
+        notes=(by.note, *by_studies.notes, *computed.notes), evidence={**computed.evidence, **by_studies.evidence},
     )  # fmt: skip
 
 
-def _with_work(own: Answer, computed: Answer, measured: Answer) -> Answer:
+def _with_work(by_studies: Answer, computed: Answer, measured: Answer) -> Answer:
     """A network's answer with as much more engine time as studies say of busy beside the network where it was
     `measured`; what waits for engines is left out.
     """
-    said, found = (next((o for o in answer.outputs if o.metric in BUSY), None) for answer in (own, measured))
+    said, found = (next((o for o in answer.outputs if o.metric in BUSY), None) for answer in (by_studies, measured))
     if said is None or found is None or not (said.lo and said.value and said.hi and found.value):
         return computed
     log, sd = math.log(said.value / found.value), math.log(said.value / said.lo) / Z90
     outputs = (_of_work(output, log, sd, said.hi / found.value) for output in computed.outputs)
     answered = tuple(output for output in outputs if output.unit not in TIMES)
-    return replace(computed, outputs=answered, bottleneck=own.bottleneck, times=())
+    return replace(computed, outputs=answered, bottleneck=by_studies.bottleneck, times=())
 
 
 def _of_work(output: Output, log: float, sd: float, most: float) -> Output:
@@ -144,9 +144,9 @@ def _of_work(output: Output, log: float, sd: float, most: float) -> Output:
     if output.lo is None or output.hi is None:
         return output
     if quantity == "cpu":
-        found = scaled(output, Factor(log, sd))
-        return replace(found, hi=min(found.hi or math.inf, output.hi * most))
+        changed = scaled(output, Factor(log, sd))
+        return replace(changed, hi=min(changed.hi or math.inf, output.hi * most))
     if quantity == "itr":
-        found = scaled(output, Factor(-log, sd))
-        return replace(found, lo=max(found.lo or 0.0, output.lo / most))
+        changed = scaled(output, Factor(-log, sd))
+        return replace(changed, lo=max(changed.lo or 0.0, output.lo / most))
     return output
