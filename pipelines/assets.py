@@ -286,10 +286,35 @@ def record_coverage(home: Home) -> dg.AssetsDefinition:
     return _record_coverage
 
 
+def raised_alerts(home: Home) -> dg.AssetsDefinition:
+    """What the rules of alerts find."""
+
+    @dg.asset(
+        name="raised_alerts",
+        deps=["record_coverage"],
+        group_name="follow_up",
+        check_specs=[
+            dg.AssetCheckSpec(
+                "no_alert",
+                asset="raised_alerts",
+                description="No rule of alerts.toml found anything in the last 24 recorded hours, or in the forecast.",
+            )
+        ],
+    )
+    def _raised_alerts(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        """Alerts by cause: performance index, busy, R4HA, zIIP overflow, headroom."""
+        with step(home, context, "looking for alerts") as this:
+            work.raise_alerts(this)
+        found = [one["text"] for one in this.night.alerts]
+        return dg.MaterializeResult(metadata={"alerts": "\n".join(found)}, check_results=[_doubt("no_alert", found)])
+
+    return _raised_alerts
+
+
 def retained_records(home: Home) -> dg.AssetsDefinition:
     """What is kept."""
 
-    @dg.asset(name="retained_records", deps=["record_coverage"], group_name="follow_up", kinds={"duckdb"}, pool=POOL)
+    @dg.asset(name="retained_records", deps=["raised_alerts"], group_name="follow_up", kinds={"duckdb"}, pool=POOL)
     def _retained_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """Raw tables and marts without what is older than it has to be kept."""
         if not settings.read(home).retain:
@@ -312,7 +337,8 @@ def of_a_night(home: Home, *, with_marts: bool = True) -> list[dg.AssetsDefiniti
         names = sorted(key for key in marts.keys if key.path[0] == "marts")
         built = [marts, quality_report(home, names), published_snapshot(home)]
     after = "published_snapshot" if built else "raw_records"
-    return [raw_records(home), *built, champion(home, after), record_coverage(home), retained_records(home)]
+    after_marts = (champion(home, after), record_coverage(home), raised_alerts(home), retained_records(home))
+    return [raw_records(home), *built, *after_marts]
 
 
 def _doubt(name: str, remarks: list[str]) -> dg.AssetCheckResult:

@@ -32,7 +32,7 @@ ROLES: dict[str, dict[str, tuple[str, ...]]] = {
         "reporting": ("report", "export"),
     },
     "Operate": {
-        "nights": ("nightly", "acknowledge", "retain", "backup", "restore", "migrate"),
+        "nights": ("nightly", "alerts", "retain", "backup", "restore", "migrate"),
         "models": ("fit", "champion", "validate"),
         "machines": ("machines",),
         "running": ("serve", "token"),

@@ -144,6 +144,11 @@ def _settings(home: Home) -> Iterator[Finding]:
         yield Finding("landing folder", "bad", f"{folder} cannot be read", "mend its rights")
     if isinstance(archive, Path) and not os.access(archive if archive.exists() else archive.parent, os.W_OK):
         yield Finding("archive", "bad", f"{archive} cannot be written", "mend its rights, or name another folder")
+    if found.notify.to:
+        from pipelines.nights import notify
+
+        for problem in notify.unusable(found.notify):
+            yield Finding("notify", "bad", problem, "correct notify.to in etalon.toml")
     if found.registry_server is not None:
         from model import registry
 
@@ -229,12 +234,14 @@ def _state(home: Home) -> Iterator[Finding]:
 def _own_files(home: Home) -> Iterator[Finding]:
     """Layouts, metrics and ratings of the installation that cannot be used."""
     from pipelines import layouts, metrics, steps
+    from pipelines.nights import rules
 
     looks: dict[str, Callable[[Home], object]] = {
         "layouts": layouts.registry,
         "metrics": metrics.own,
         "machines": steps.imported_ratings,
         "prices": steps.prices,
+        "alerts": lambda home: rules.read(home, steps.calendar(home)),
     }
     for what, look in looks.items():
         try:

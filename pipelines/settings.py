@@ -90,28 +90,14 @@ class Coverage(Section):
     )
 
 
-class Mail(Section):
-    """How messages are sent by e-mail."""
-
-    host: str
-    port: int = Field(default=25, ge=1, le=65535)
-    sender: str = Field(min_length=3)
-    to: list[str] = Field(min_length=1)
-    user: str | None = None
-    password: SecretStr | None = None
-    starttls: bool = False
-
-
 class Notify(Section):
     """Whom to notify, and when not to."""
 
-    webhook: str | None = Field(default=None, pattern=r"^https?://", description="address that takes a JSON message")
-    mail: Mail | None = None
+    to: list[SecretStr] = Field(
+        default=[], description="addresses as Apprise has them, such as mailto://, slack:// or json://"
+    )
     quiet: tuple[dt.time, dt.time] | None = Field(
         default=None, description="from when to when (UTC) only failures are sent; the rest waits for the next night"
-    )
-    headroom_months: float | None = Field(
-        default=None, gt=0, le=36, description="report systems of which something will be full within so many months"
     )
     link: str | None = Field(
         default=None, pattern=r"^https?://", description="address under which the state folder is served"

@@ -135,8 +135,8 @@ def operations(service: Service) -> APIRouter:
         return JSONResponse(Readiness(ready=ready, checks=checks).model_dump(), 200 if ready else 503)
 
     @router.get("/metrics", response_class=Response, operation_id="metrics")
-    async def metrics() -> Response:
-        """Expose counters in Prometheus text format."""
+    def metrics() -> Response:
+        """Expose counters of the service, and gauges of the last recorded intervals, in Prometheus text format."""
         return Response(service.telemetry.exposition(), media_type=service.telemetry.content_type)
 
     return router

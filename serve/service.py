@@ -43,7 +43,7 @@ class Service:
             (settings.file, calendar),
         )
         companions = tuple(Companion(*file) for file in files)
-        telemetry, price_table = Telemetry(champion, snapshot), Companion(settings.prices, prices)
+        telemetry, price_table = Telemetry(champion, snapshot, settings.home), Companion(settings.prices, prices)
         return cls(settings, tokens, champion, snapshot, companions, price_table, telemetry, Jobs())
 
     def calendar(self) -> Calendar:

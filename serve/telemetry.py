@@ -1,27 +1,30 @@
-"""What ``/metrics`` says about the service itself."""
+"""What ``/metrics`` says: the service itself, and the last recorded intervals."""
 
 from __future__ import annotations
 
 import time
 from functools import cache
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from serve.champion import Champion
+from serve.recorded_gauges import RecordedGauges
 from serve.snapshot import Snapshot
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 
 
 class Telemetry:
-    """Counters of one application, in a registry of its own."""
+    """Counters and gauges of one application, in a registry of its own."""
 
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 
-    def __init__(self, champion: Champion, snapshot: Snapshot) -> None:
+    def __init__(self, champion: Champion, snapshot: Snapshot, home: Path) -> None:
         self._champion, self._snapshot = champion, snapshot
         self._registry = CollectorRegistry()
+        self._registry.register(RecordedGauges(snapshot, home))
         self._requests = Counter(
             "etalon_http_requests", "Requests answered", ["method", "route", "status"], registry=self._registry
         )

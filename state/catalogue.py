@@ -60,7 +60,6 @@ NIGHT = StateFile(
     },
 )
 MISSING = StateFile("nights/missing.json", _LISTS, _NIGHT, fields={"lacks": list})
-HEADROOM = StateFile("nights/headroom.json", dict[str, list[str]], _NIGHT, fields={"short": list})
 FITTED = StateFile("nights/fitted.json", dict[str, Any], _NIGHT)
 OUTBOX = StateFile(
     "nights/outbox.json",
@@ -68,11 +67,12 @@ OUTBOX = StateFile(
     "messages that waited in it were not sent; the pages of the nights have them",
     Damage.SET_ASIDE,
 )
-ACKNOWLEDGED = StateFile(
-    "nights/acknowledged.json",
-    dict[str, str],
-    "acknowledge the findings again with `etalon acknowledge`",
+ALERTS = StateFile(
+    "nights/alerts.json",
+    _LISTS,
+    "the next `etalon nightly` opens its alerts anew; acknowledge them again with `etalon alerts acknowledge`",
     Damage.SET_ASIDE,
+    {"alerts": list},
 )
 FETCHED = StateFile("fetched/.fetched.json", dict[str, str], _NIGHT)
 #: In the folder of a copy.
@@ -89,9 +89,8 @@ CATALOGUE = (
     TOKENS,
     NIGHT,
     MISSING,
-    HEADROOM,
     FITTED,
     OUTBOX,
-    ACKNOWLEDGED,
+    ALERTS,
     FETCHED,
 )

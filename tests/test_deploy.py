@@ -1,6 +1,8 @@
 """The units of deploy/ find their programs in an environment like systemd's, and the image is built and runs."""
 
 import configparser
+import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -8,9 +10,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+from serve.recorded_gauges import GAUGES
+from serve.snapshot import Snapshot
+from serve.telemetry import Telemetry
 from tests.pipelines.conftest import ROOT
 
+RULES = ROOT / "deploy" / "prometheus" / "etalon.rules.yml"
+DASHBOARD = ROOT / "deploy" / "grafana" / "etalon.json"
 UNITS = sorted((ROOT / "deploy").glob("*.service"))
 
 
@@ -64,3 +72,34 @@ def test_the_container_image_is_built_and_runs():
         run("rmi", image)
     assert said.startswith("etalon ")
     assert "busy-channels" in said
+
+
+class NoChampion:
+    in_force = None
+
+
+def exported(home):
+    """The names of the metrics that the service exports."""
+    telemetry = Telemetry(NoChampion(), Snapshot(home / "none.duckdb"), home)
+    own = re.findall(rb"^# TYPE (\w+)", telemetry.exposition(), re.MULTILINE)
+    return {*GAUGES, *(name.decode() for name in own)}
+
+
+def test_rules_and_dashboard_ask_for_metrics_that_the_service_exports(tmp_path):
+    rules = [rule for group in yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"] for rule in group["rules"]]
+    dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+    asked = [rule["expr"] for rule in rules]
+    asked += [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    asked += [variable["query"]["query"] for variable in dashboard["templating"]["list"] if variable["type"] == "query"]
+    named = {name for text in asked for name in re.findall(r"\betalon_\w+", text)}
+    assert len(rules) >= 5
+    assert named - exported(tmp_path) == set()
+    assert {rule["labels"]["severity"] for rule in rules} <= {"warning", "info", "critical"}
+
+
+def test_promtool_accepts_the_rules():
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("no promtool found: install prometheus to check the rules with it")
+    done = subprocess.run([promtool, "check", "rules", str(RULES)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

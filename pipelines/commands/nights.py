@@ -1,11 +1,13 @@
-"""Commands that keep an installation running: nightly, acknowledge, retain, backup, restore, migrate."""
+"""Commands that keep an installation running: nightly, alerts, retain, backup, restore, migrate."""
 
 import datetime as dt
+import getpass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import state.alerts
 from model import documents
 from pipelines import text
 from pipelines.exits import EtalonError, Exit
@@ -16,8 +18,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (nightly, acknowledge, retain, backup, restore, migrate):
+    for command in (nightly, retain, backup, restore, migrate):
         app.command()(command)
+    group = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
+    group.callback()(alerts)
+    for change in (acknowledge, reopen, close):
+        group.command()(change)
+    app.add_typer(group, name="alerts")
 
 
 def nightly(
@@ -46,18 +53,68 @@ def nightly(
         raise typer.Exit(night.code)
 
 
-def acknowledge(
-    finding: Annotated[str, typer.Argument(help="Text that the findings of the latest night contain.")],
-    note: Annotated[str, typer.Option(help="Text of the note. Default: delete the note.")] = "",
+def alerts(
+    context: typer.Context,
+    everything: Annotated[bool, typer.Option("--all", help="Also those that are closed.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Attach a note to findings of the latest night.
+    """List the alerts, or change their state.
 
-    The note stays until a night no longer reports these findings. No message is sent for acknowledged missing records.
+    A night opens an alert for each cause that it finds, and closes it when the cause is gone. The rules are in
+    alerts.toml.
     """
-    from pipelines.nights import acknowledged
+    if context.invoked_subcommand is not None:
+        return
+    known = state.alerts.read(Home.from_environment().root)
+    found = [alert for alert in known if everything or alert.state != "closed"]
+    if as_json:
+        typer.echo(documents.dumps({"alerts": [alert.to_dict() for alert in found]}, indent=2))
+        return
+    rows = [
+        {
+            "id": alert.id,
+            "state": alert.state,
+            "severity": alert.severity,
+            "since": alert.opened[:16].replace("T", " "),
+            "alert": alert.text,
+            "note": alert.note,
+        }
+        for alert in found
+    ]
+    typer.echo(text.table(rows) if rows else "no alert is open")
+    for alert in found:
+        for line in alert.details:
+            typer.echo(f"  {alert.id}  {line}")
 
-    for line in acknowledged.acknowledge(Home.from_environment(), finding, note):
-        typer.echo(line)
+
+Alerts = Annotated[str, typer.Argument(help="The id of an alert, or words of open ones.", metavar="ID|WORDS")]
+
+
+def acknowledge(
+    alert: Alerts,
+    note: Annotated[str, typer.Option(help="What is known of it.")] = "",
+) -> None:
+    """Acknowledge alerts, with a note.
+
+    The note shows with them until they are closed. Acknowledged alerts are not sent.
+    """
+    _change(alert, "acknowledged", note)
+
+
+def reopen(alert: Alerts) -> None:
+    """Open alerts again, and drop their notes."""
+    _change(alert, "open")
+
+
+def close(alert: Alerts) -> None:
+    """Close alerts. A night that finds their cause again opens them anew."""
+    _change(alert, "closed")
+
+
+def _change(words: str, to: str, note: str = "") -> None:
+    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for alert in state.alerts.change(Home.from_environment().root, words, to, now, note, by=getpass.getuser()):
+        typer.echo(f"{alert.id} {alert.state}: {alert.text}")
 
 
 def retain() -> None:

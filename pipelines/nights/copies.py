@@ -28,6 +28,7 @@ _KEPT = (
     "metrics.toml",
     "machines.csv",
     "prices.csv",
+    "alerts.toml",
     "tokens.json",
     FILE,
 )

@@ -1,7 +1,7 @@
 """What a night found, one line each: sent in messages, counted in its verdict, shown on its page, acknowledged."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -27,6 +27,7 @@ class Finding:
 
     name: what it is on every night. severity: `failure`, `warning`, `news`, or `remark`, which is shown and not sent.
     page: about it, as a path in the state folder. advice: what to do, where more can be said than the text does.
+    rule: the rule of alerts that it is of, `night` or `data` without one. details: what has the same cause.
     """
 
     name: str
@@ -34,6 +35,8 @@ class Finding:
     text: str
     page: str
     advice: str = ""
+    rule: str = "data"
+    details: tuple[str, ...] = ()
 
 
 def lack_name(lack: Mapping[str, Any]) -> str:
@@ -68,13 +71,15 @@ def _quarantined(held: Sequence[Mapping[str, Any]]) -> str:
 def findings(night: Mapping[str, Any]) -> list[Finding]:
     """What a night found, given as its file has it; the worst first."""
     here, quality, model = page_of(night), night["quality"] or {}, night["model"] or {}
-    found = [Finding(error, "failure", error, here) for error in night["errors"]]
+    found = [Finding(error, "failure", error, here, rule="night") for error in night["errors"]]
     if quality.get("verdict") == "fail":
         found.append(Finding("not published", "failure", NOT_PUBLISHED, QUALITY_PAGE))
     found += [Finding(text, "failure", text, QUALITY_PAGE) for text in night.get("held_back", ())]
     of_files = f"{here}#{anchor(FILES)}" if night["files"] else here
     found += [
-        Finding(lack_name(lack), "news" if lack["what"] == "outage" else "warning", lack["text"], of_files)
+        Finding(lack_name(lack), "warning", lack["text"], of_files, rule="gap")
+        if lack["what"] != "outage"
+        else Finding(lack_name(lack), "news", lack["text"], of_files)
         for lack in night["lacks"]
     ]
     if held := undecoded(night["files"]):
@@ -83,10 +88,14 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
         found.append(
             Finding(f"quarantine of {', '.join(names)}", "warning", _quarantined(held), f"{here}#{anchor(shown)}")
         )
-    found += [Finding(text, "warning", text, here) for text in (*night.get("late", ()), *night.get("headroom", ()))]
+    found += [Finding(text, "warning", text, here) for text in night.get("late", ())]
+    found += [
+        Finding(one["name"], one["severity"], one["text"], here, rule=one["rule"], details=tuple(one["details"]))
+        for one in night.get("alerts", ())
+    ]
     if model:
         found.append(Finding("model", "news" if model["champion"] else "warning", model["outcome"], here))
-        found += [Finding(text, "warning", text, here) for text in model.get("drifted", ())]
+        found += [Finding(text, "warning", text, here, rule="drift") for text in model.get("drifted", ())]
         found += [
             Finding(f"fault of {system}", "warning", f"{system}: {why}", here, _FAULT)
             for system, why in model.get("faults", {}).items()
@@ -97,5 +106,6 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
         where = quality.get("where", {}).get(problem)
         of = f" for {where}" if where else ""
         found.append(Finding(problem, severity, f"expectation failed{of}: {text}", QUALITY_PAGE, advice))
+    found = [replace(one, severity=night.get("severities", {}).get(one.rule, one.severity)) for one in found]
     order = ("failure", "warning", "remark", "news")
     return sorted(found, key=lambda finding: order.index(finding.severity))

@@ -12,13 +12,14 @@ from typing import Any
 from model import documents
 from pipelines.exits import Exit, code_of
 from pipelines.home import Home
-from pipelines.nights import acknowledged, notify, page
+from pipelines.nights import notify, page
 from pipelines.nights.findings import NOT_PUBLISHED, Finding, findings, lack_name, page_of
 from pipelines.nights.notify import Event
 from pipelines.progress import Reporter
 from pipelines.settings import Settings
 from pipelines.text import counted
-from state import files
+from state import alerts, files
+from state.alerts import Alert
 from state.catalogue import NIGHT
 from state.files import StateDamaged
 
@@ -49,7 +50,9 @@ class Night:
     due: bool = False
     built: str = ""
     late: list[str] = field(default_factory=list)
-    headroom: list[str] = field(default_factory=list)
+    alerts: list[dict[str, Any]] = field(default_factory=list)
+    alerted: bool = False
+    severities: dict[str, str] = field(default_factory=dict)
     quality: dict[str, Any] | None = None
     held_back: list[str] = field(default_factory=list)
     published: bool = False
@@ -92,12 +95,18 @@ class Night:
 
     @property
     def events(self) -> list[Event]:
-        """What is to be reported."""
+        """What is to be reported; of what rules found, what no night before has reported."""
+        reported = {one["name"] for one in self.alerts if not one["is_new"]}
         return [
             Event(finding.severity, ": ".join(filter(None, (finding.text, finding.advice))), finding.page)
             for finding in self.unacknowledged
-            if finding.severity in notify.SEVERITIES
+            if finding.severity in notify.SEVERITIES and finding.name not in reported
         ]
+
+    def is_over(self, alert: Alert) -> bool:
+        """Whether the night looked for the cause of an alert that it did not find."""
+        looked = {"night": not self.errors, "data": self.quality is not None, "gap": self.quality is not None}
+        return looked.get(alert.rule, self.model is not None if alert.rule == "drift" else self.alerted)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -146,7 +155,7 @@ def step(home: Home, rules: Settings, of: RunOfNight, title: str) -> Iterator[St
     finally:
         night.steps[title] = round(time.monotonic() - begun, 1)
         with _noting(night):
-            night.acknowledged = acknowledged.shown(home, night.__dict__)
+            night.acknowledged = _acknowledged(home, night)
             notify.put_down(night.events, rules.notify, _outbox(home))
         _write(home, night)
     for keep in this.memories:
@@ -182,12 +191,29 @@ def finish(home: Home, rules: Settings, of: RunOfNight, failure: str = "") -> Ni
         night.code = int(
             next((code for code in _WORST if code in night.codes), Exit.FAILED if night.errors else Exit.OK)
         )
-        night.acknowledged = acknowledged.shown(home, night.__dict__)
+        night.acknowledged = _acknowledged(home, night)
         night.ended = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        night.notes += notify.send(night.events, rules.notify, _outbox(home), dt.datetime.now(dt.UTC))
+        notify.put_down(night.events, rules.notify, _outbox(home))
+        alerts.record(home.root, _alerts(night), night.ended, night.is_over)
+        night.notes += notify.send([], rules.notify, _outbox(home), dt.datetime.now(dt.UTC))
     _write(home, night)
     page.write_pages(home)
     return night
+
+
+def _acknowledged(home: Home, night: Night) -> dict[str, str]:
+    """Notes by what a night found and somebody has acknowledged."""
+    here = {finding.name for finding in findings(night.__dict__)}
+    return {name: note for name, note in alerts.notes(home.root).items() if name in here}
+
+
+def _alerts(night: Night) -> list[Alert]:
+    """What a night found and somebody has to look at, one alert a cause."""
+    return [
+        Alert(one.name, one.rule, one.severity, one.text, one.details, one.page)
+        for one in findings(night.__dict__)
+        if one.severity != "news"
+    ]
 
 
 def patiently(do: Callable[[], Any], waits: tuple[float, ...] | None = None) -> Any:

@@ -1,18 +1,18 @@
-"""Messages about nights: grouped into one, kept back in quiet hours, sent to a webhook and by e-mail."""
+"""Messages about nights: grouped into one, kept back in quiet hours, sent by Apprise to the configured addresses."""
 
 import datetime as dt
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from pipelines.settings import Mail, Notify
+from pipelines.settings import Notify
 from state.catalogue import OUTBOX
 
 SEVERITIES = ("failure", "warning", "news")
-_TIMEOUT_S = 20
+_TYPES = {"failure": "failure", "warning": "warning", "news": "info"}
 _LONGEST_SUBJECT = 200
 
 
@@ -30,27 +30,32 @@ def send(events: Sequence[Event], rules: Notify, outbox: Path, now: dt.datetime)
 
     In quiet hours only a message with a failure goes out. What could not be sent to an address waits in `outbox`.
     """
-    from http.client import HTTPException
-
+    if not rules.to:
+        return []
     waiting, wrong = put_down(events, rules, outbox), []
-    for name, due in waiting.items():
+    for name, service in _services(rules).items():
+        due = waiting[name]
         quiet = rules.quiet is not None and within(now.time(), rules.quiet)
         if not due or (quiet and due[0].severity != "failure"):
             continue
-        try:
-            _DELIVER[name](due, rules)
-        except (OSError, ValueError, HTTPException) as error:
-            wrong.append(f"the {name} could not be sent: {type(error).__name__}: {error}")
+        if problem := _deliver(service, due, rules):
+            wrong.append(f"{name}: the message could not be sent: {problem}")
         else:
             waiting[name] = []
             _keep(outbox, waiting)
     return wrong
 
 
+def unusable(rules: Notify) -> list[str]:
+    """The addresses that stand for no service that messages can be sent to, each with what to do."""
+    return [f"{name}: {_NO_SERVICE}" for name, service in _services(rules).items() if service is None]
+
+
 def put_down(events: Sequence[Event], rules: Notify, outbox: Path) -> dict[str, list[Event]]:
     """Keep events until they are sent, whatever becomes of the process; all that wait, by address, the worst first."""
-    addresses = {"webhook": rules.webhook, "e-mail": rules.mail}
-    kept = {name: _kept(outbox, name) for name, address in addresses.items() if address is not None}
+    if not rules.to:
+        return {}
+    kept = {name: _kept(outbox, name) for name in _services(rules)}
     waiting = {
         name: sorted(_latest([*before, *events]), key=lambda event: SEVERITIES.index(event.severity))
         for name, before in kept.items()
@@ -89,40 +94,49 @@ def _link(event: Event, rules: Notify) -> str:
     return f"{rules.link.rstrip('/')}/{event.page}" if rules.link and event.page else ""
 
 
-def _post(events: Sequence[Event], rules: Notify) -> None:
-    import urllib.request
-
-    assert rules.webhook is not None
-    payload: Mapping[str, Any] = {
-        "text": f"{subject(events)}\n\n{body(events, rules)}",
-        "events": [asdict(event) | {"link": _link(event, rules)} for event in events],
-    }
-    request = urllib.request.Request(
-        rules.webhook, json.dumps(payload).encode(), {"Content-Type": "application/json"}, method="POST"
-    )
-    with urllib.request.urlopen(request, timeout=_TIMEOUT_S):
-        pass
+_NO_SERVICE = "is no address that Apprise can send to; https://appriseit.com/services/ lists them"
 
 
-def _mail(events: Sequence[Event], rules: Notify) -> None:
-    import smtplib
-    import ssl
-    from email.message import EmailMessage
+def _services(rules: Notify) -> dict[str, Any]:
+    """The services of the addresses, by address without secrets; None for one that stands for no service."""
+    from apprise import Apprise
 
-    assert rules.mail is not None
-    where: Mail = rules.mail
-    message = EmailMessage()
-    message["Subject"], message["From"], message["To"] = subject(events), where.sender, ", ".join(where.to)
-    message.set_content(body(events, rules))
-    with smtplib.SMTP(where.host, where.port, timeout=_TIMEOUT_S) as server:
-        if where.starttls:
-            server.starttls(context=ssl.create_default_context())
-        if where.user is not None and where.password is not None:
-            server.login(where.user, where.password.get_secret_value())
-        server.send_message(message)
+    services: dict[str, Any] = {}
+    for number, address in enumerate(rules.to, start=1):
+        service = Apprise.instantiate(address.get_secret_value(), suppress_exceptions=True)
+        name = service.url(privacy=True) if service else f"notify.to, address {number}"
+        services[name if name not in services else f"{name} ({number})"] = service
+    return services
 
 
-_DELIVER = {"webhook": _post, "e-mail": _mail}
+def _deliver(service: Any, events: Sequence[Event], rules: Notify) -> str:
+    """Send one message; what went wrong, empty where nothing did."""
+    if service is None:
+        return _NO_SERVICE
+    with _problems() as problems:
+        sent = service.notify(
+            title=subject(events), body=body(events, rules), notify_type=_TYPES[events[0].severity], body_format="text"
+        )
+    return "" if sent else "; ".join(problems) or "the service refused it"
+
+
+@contextmanager
+def _problems() -> Iterator[list[str]]:
+    """What Apprise logs of a message that could not be sent."""
+    import logging
+
+    lines: list[str] = []
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(" ".join(record.getMessage().split()))
+
+    handler, log = Lines(logging.WARNING), logging.getLogger("apprise")
+    log.addHandler(handler)
+    try:
+        yield lines
+    finally:
+        log.removeHandler(handler)
 
 
 def _kept(outbox: Path, address: str) -> list[Event]:

@@ -78,6 +78,7 @@ def _findings(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[
             "change": "new" if finding.name in new else "",
             "what to do": finding.advice,
             "note": notes.get(finding.name, ""),
+            "same cause": "; ".join(finding.details),
         }
         for finding in findings(night)
     ]

@@ -7,12 +7,14 @@ from typing import Any
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
-from pipelines.nights import accounts, acknowledged, coverage, headroom, landing, retention
+from pipelines.nights import accounts, alerting, coverage, landing, retention
+from pipelines.nights import rules as rule_files
 from pipelines.nights.findings import RULES_OF_FILES, lack_name, undecoded
 from pipelines.nights.night import Step, patiently
 from pipelines.nights.remote import Remote
 from pipelines.settings import Settings
-from state.catalogue import FITTED, HEADROOM, MISSING
+from state import alerts
+from state.catalogue import FITTED, MISSING
 
 
 def load(step: Step) -> None:
@@ -156,12 +158,6 @@ def fit(step: Step) -> Any:
                 "faults": dict(fitted.faults),
             }
         step.memories.append(lambda: FITTED.write(memory, data))
-    months, bundle = rules.notify.headroom_months, steps.standing(home)
-    if months is not None and bundle is not None:
-        short = headroom.short(bundle, months, dt.date.fromisoformat(night.day))
-        systems = home.nights / "headroom.json"
-        night.headroom = headroom.newly_short(short, systems)
-        step.memories.append(lambda: HEADROOM.write(systems, {"short": sorted(short)}))
     return fitted
 
 
@@ -169,15 +165,29 @@ def look_for_missing(step: Step) -> None:
     """Compare the records of the day with what usually comes."""
     home, night = step.home, step.night
     memory = home.nights / "missing.json"
-    looked_at = acknowledged.notes(home)
+    looked_at = alerts.notes(home.root)
     known = MISSING.read_or(memory, [], lambda found: [coverage.Lack(**lack) for lack in found["lacks"]])
     before = [lack for lack in known if lack_name(lack.to_dict()) not in looked_at]
     lacks = coverage.lacks(home.snapshot, dt.date.fromisoformat(night.day), step.rules.coverage, before)
     night.lacks = [lack.to_dict() for lack in lacks]
     still = [lack for lack in night.lacks if lack["what"] != "outage"]
     step.memories.append(lambda: MISSING.write(memory, {"lacks": still}))
-    if night.quality is not None:
-        acknowledged.expire(home, night.__dict__)
+
+
+def raise_alerts(step: Step) -> None:
+    """Look for what the rules of alerts say in what was published last, and in the champion."""
+    home, night = step.home, step.night
+    rules = rule_files.read(home, step.rules.calendar)
+    known = {alert.name for alert in alerts.read(home.root) if alert.state != alerts.CLOSED}
+    night.severities = {
+        kind: next((rule.severity for rule in rules.values() if rule.kind == kind and rule.enabled), "remark")
+        for kind in ("gap", "drift")
+    }
+    if home.snapshot.exists():
+        today = dt.date.fromisoformat(night.day)
+        found = alerting.raised(home.snapshot, steps.standing(home), rules, step.rules.calendar, today)
+        night.alerts = [{**one, "is_new": one["name"] not in known} for one in found]
+    night.alerted = True
 
 
 def drop(step: Step) -> None:

@@ -4,6 +4,7 @@ import { ask } from "/static/client.js";
 import { h, refusal } from "/static/dom.js";
 import { minute, staleness } from "/static/figures.js";
 import { address, current } from "/static/route.js";
+import { alerts } from "/static/views/alerts.js";
 import { cpc } from "/static/views/cpc.js";
 import { compare } from "/static/views/compare.js";
 import { data } from "/static/views/data.js";
@@ -22,10 +23,11 @@ const VIEWS = {
   headroom: ["Headroom", headroom],
   compare: ["Compare", compare],
   r4ha: ["R4HA", r4ha],
+  alerts: ["Alerts", alerts],
   model: ["Model", model],
   data: ["Data", data],
 };
-const OF_ALL = new Set(["overview", "r4ha", "data"]);
+const OF_ALL = new Set(["overview", "r4ha", "alerts", "data"]);
 const OF_CPC = "cpc";
 const $ = (id) => document.getElementById(id);
 const known = {

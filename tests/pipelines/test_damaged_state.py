@@ -14,7 +14,7 @@ from tests.pipelines.conftest import run_etalon
 from tests.state.damages import DAMAGES, SOUND
 
 #: Files that people write, which commands refuse when they are damaged.
-WRITTEN_BY_HAND = ("etalon.toml", "metrics.toml", "machines.csv", "layouts/own.toml")
+WRITTEN_BY_HAND = ("etalon.toml", "metrics.toml", "machines.csv", "prices.csv", "alerts.toml", "layouts/own.toml")
 COMMANDS = {
     "doctor": ("doctor",),
     "champion": ("champion",),
@@ -22,7 +22,7 @@ COMMANDS = {
     "headroom": ("headroom", "shop"),
     "systems": ("systems",),
     "token": ("token", "someone"),
-    "acknowledge": ("acknowledge", "PRDA"),
+    "alerts": ("alerts", "acknowledge", "PRDA"),
     "sql": ("sql", "SELECT 1 AS one"),
     "publish": ("publish",),
 }

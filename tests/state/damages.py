@@ -25,10 +25,13 @@ SOUND: dict[str, Any] = {
         "verdict": "no new files",
     },
     "nights/missing.json": {"lacks": []},
-    "nights/headroom.json": {"short": ["PRDA"]},
     "nights/fitted.json": {"files": 1},
     "nights/outbox.json": {"webhook": [{"severity": "news", "text": "x", "page": ""}]},
-    "nights/acknowledged.json": {"system of PRDA": "moved"},
+    "nights/alerts.json": {
+        "alerts": [
+            {"name": "system of PRDA", "rule": "gap", "severity": "warning", "text": "PRDA: nothing", "details": []}
+        ]
+    },
     "fetched/.fetched.json": {"a.smf": "0"},
 }
 DAMAGES = {

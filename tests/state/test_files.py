@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from state.catalogue import ACKNOWLEDGED, CATALOGUE, DEFINITIONS, TOKENS
+from state.catalogue import CATALOGUE, DEFINITIONS, OUTBOX, TOKENS
 from state.files import Damage, StateDamaged, make_folder, mismatch, write_text
 from tests.state.damages import DAMAGES, SOUND
 
@@ -51,8 +51,8 @@ def test_files_and_their_folders_are_as_private_as_the_state_folder(home_mode, t
     home = tmp_path / "state"
     home.mkdir()
     home.chmod(home_mode)
-    path = home / "nights" / "deep" / "acknowledged.json"
-    ACKNOWLEDGED.write(path, {})
+    path = home / "nights" / "deep" / "outbox.json"
+    OUTBOX.write(path, {})
     assert path.stat().st_mode & 0o777 == home_mode & 0o644
     assert {folder.stat().st_mode & 0o777 for folder in path.parents[:2]} == {home_mode}
     TOKENS.write(home / "tokens.json", {"tokens": []})

@@ -95,7 +95,7 @@ def test_what_a_killed_night_found_is_told_by_the_next_and_listed(made_up, monke
         die()
 
     with serving(Webhook) as hook, monkeypatch.context() as patched:
-        monkeypatch.setenv("ETALON_NOTIFY__WEBHOOK", f"http://127.0.0.1:{hook}/x")
+        monkeypatch.setenv("ETALON_NOTIFY__TO", f'["json://127.0.0.1:{hook}/x"]')
         patched.setenv("ETALON_RETAIN", '{"raw.*": 1}')
         patched.setattr(coverage, "lacks", lambda *_: found)
         patched.setattr(retention, "retain", dies)
@@ -105,7 +105,7 @@ def test_what_a_killed_night_found_is_told_by_the_next_and_listed(made_up, monke
         killed = killed.rename(home.nights / "2020-01-01T000000Z.json")
         patched.undo()
         assert not run.run(home, DAY).lacks
-        assert [event["text"] for event in Webhook.received[0]["events"]] == ["PRDB: nothing"]
+        assert "PRDB: nothing" in Webhook.received[0]["message"]
     assert "did not end" in (home.nights / "index.html").read_text()
     assert "PRDB: nothing" in killed.with_suffix(".html").read_text()
 
@@ -134,7 +134,7 @@ def test_a_night_on_a_full_disk_says_so_wherever_it_meets_it_and_the_next_does_i
         raise OSError(28, "No space left on device", str(home.snapshot))
 
     with serving(Webhook) as hook, monkeypatch.context() as patched:
-        patched.setenv("ETALON_NOTIFY__WEBHOOK", f"http://127.0.0.1:{hook}/x")
+        patched.setenv("ETALON_NOTIFY__TO", f'["json://127.0.0.1:{hook}/x"]')
         patched.setattr(steps, step, full)
         night = run.run(home, DAY)
     assert night.code == Exit.FAILED
@@ -239,7 +239,7 @@ def test_a_new_warehouse_that_lacks_what_was_archived_is_not_published(made_up):
 def test_a_night_names_the_damaged_files_that_it_makes_anew(made_up):
     home, _ = made_up
     run.run(home, DAY)
-    names = ("missing.json", "acknowledged.json")
+    names = ("missing.json", "alerts.json")
     for name in names:
         (home.nights / name).write_bytes(b"\xff")
     notes = " ".join(run.run(home, DAY).notes)

@@ -22,7 +22,7 @@ from pipelines.home import Home
         ("[archives]\nmembers = 0\n", "archives.members"),
         ("[calendar]\nholidays = ['xmas']\n", "calendar.holidays: 'xmas' is no date"),
         ("[calendar.shifts.prime]\nday = 'mon'\n", "calendar.shifts.prime.day: there is no such setting"),
-        ("[notify]\nwebhook = 'ftp://x'\n", "notify.webhook"),
+        ("[notify]\nwebhook = 'http://x'\n", "notify.webhook: there is no such setting"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_refused_with_file_and_field(tmp_path, text, expected):
