@@ -17,6 +17,7 @@ from pipelines import pages, settings, steps
 from pipelines.home import Home
 from pipelines.nights import accounts, night, work
 from pipelines.nights.night import Step
+from state import saved
 
 POOL = "duckdb_writer"
 #: Where `etalon serve` listens unless it is told otherwise.
@@ -311,10 +312,40 @@ def raised_alerts(home: Home) -> dg.AssetsDefinition:
     return _raised_alerts
 
 
+def saved_answers(home: Home) -> dg.AssetsDefinition:
+    """The answers to saved questions."""
+
+    @dg.asset(name="saved_answers", deps=["raised_alerts"], group_name="follow_up", kinds={"numpy"})
+    def _saved_answers(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        """Saved questions, answered by the champion in force; their history has an answer for each night."""
+        questions = saved.read(home.root)
+        if questions:
+            with step(home, context, "answering saved questions") as this:
+                work.answer_saved(this)
+        return dg.MaterializeResult(metadata={"questions": len(questions)})
+
+    return _saved_answers
+
+
+def scheduled_reports(home: Home) -> dg.AssetsDefinition:
+    """Reports for those who decide."""
+
+    @dg.asset(name="scheduled_reports", deps=["saved_answers"], group_name="follow_up", kinds={"html"})
+    def _scheduled_reports(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        """The reports that `[reports]` of the settings names, on its days."""
+        if not settings.read(home).reports.days:
+            return dg.MaterializeResult(metadata={"written": "none: the settings name no day"})
+        with step(home, context, "writing reports") as this:
+            work.write_reports(this)
+        return dg.MaterializeResult(metadata={"written": "\n".join(this.night.reports) or "none on this day"})
+
+    return _scheduled_reports
+
+
 def retained_records(home: Home) -> dg.AssetsDefinition:
     """What is kept."""
 
-    @dg.asset(name="retained_records", deps=["raised_alerts"], group_name="follow_up", kinds={"duckdb"}, pool=POOL)
+    @dg.asset(name="retained_records", deps=["scheduled_reports"], group_name="follow_up", kinds={"duckdb"}, pool=POOL)
     def _retained_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """Raw tables and marts without what is older than it has to be kept."""
         if not settings.read(home).retain:
@@ -337,8 +368,9 @@ def of_a_night(home: Home, *, with_marts: bool = True) -> list[dg.AssetsDefiniti
         names = sorted(key for key in marts.keys if key.path[0] == "marts")
         built = [marts, quality_report(home, names), published_snapshot(home)]
     after = "published_snapshot" if built else "raw_records"
-    after_marts = (champion(home, after), record_coverage(home), raised_alerts(home), retained_records(home))
-    return [raw_records(home), *built, *after_marts]
+    judged = (champion(home, after), record_coverage(home), raised_alerts(home))
+    written = (saved_answers(home), scheduled_reports(home))
+    return [raw_records(home), *built, *judged, *written, retained_records(home)]
 
 
 def _doubt(name: str, remarks: list[str]) -> dg.AssetCheckResult:

@@ -29,6 +29,7 @@ ROLES: dict[str, dict[str, tuple[str, ...]]] = {
         "answers": ("predict", "size", "max-rate", "headroom", "sweep", "what-if", "explain", "forecast-msu", "batch"),
         "comparing": ("compare",),
         "billing": ("r4ha",),
+        "saving": ("saved",),
         "reporting": ("report", "export"),
     },
     "Operate": {

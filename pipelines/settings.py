@@ -4,13 +4,13 @@ import datetime as dt
 import re
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ingest.containers.limits import DEFAULT, Limits
-from model.calendar import Calendar
+from model.calendar import Calendar, CalendarError
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from state.settings import FILE, read_toml
@@ -104,6 +104,18 @@ class Notify(Section):
     )
 
 
+class Reports(Section):
+    """Reports that nights write."""
+
+    days: list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]] = Field(
+        default=[], description="days (UTC) on whose nights reports are written; none without it"
+    )
+    of: list[str] = Field(default=["all"], min_length=1, description="LPARs, machines, or all")
+    to: list[Literal["html", "pdf", "xlsx"]] = Field(default=["html"], min_length=1, description="forms")
+    shift: str = Field(default="", description="a shift of the calendar that recorded figures are of")
+    keep: int = Field(default=12, ge=1, description="so many of the latest days with reports are kept")
+
+
 def _calendar(described: Any) -> Any:
     return described if isinstance(described, Calendar) else Calendar.of(described)
 
@@ -120,6 +132,7 @@ class Settings(BaseSettings):
     coverage: Coverage = Coverage()
     calendar: Annotated[Calendar, BeforeValidator(_calendar)] = Calendar.of(None)
     notify: Notify = Notify()
+    reports: Reports = Reports()
     retain: dict[str, int] = Field(
         default={}, description="days to keep by table pattern, such as {'raw.smf110_*' = 35}; others are kept for ever"
     )
@@ -137,6 +150,14 @@ class Settings(BaseSettings):
     def registry_server(self) -> str | None:
         """The address of the model registry's database server, password included; None for SQLite."""
         return None if self.mlflow_server is None else self.mlflow_server.get_secret_value()
+
+    @model_validator(mode="after")
+    def _known_shift(self) -> "Settings":
+        try:
+            self.calendar.condition(self.reports.shift)
+        except CalendarError as error:
+            raise ValueError(f"reports.{error}") from None
+        return self
 
     @model_validator(mode="after")
     def _days(self) -> "Settings":

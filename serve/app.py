@@ -11,7 +11,7 @@ from fastapi import Depends, FastAPI, Request, Response
 from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 
-from serve import alert_routes, billing_routes, job_routes, problems, reading, responses, routes
+from serve import alert_routes, billing_routes, job_routes, problems, reading, responses, routes, saved_routes
 from serve.bodies import Questions
 from serve.encoding import as_json
 from serve.examples import with_examples
@@ -78,7 +78,7 @@ def create_app(settings: Settings) -> FastAPI:
     with_names = {**REFUSALS, 404: {"description": "There is no system, class or job of that name", **PROBLEM}}
     app.include_router(routes.catalogue(service), dependencies=read, responses=with_names)
     app.include_router(jobs, dependencies=read, responses=with_names)
-    for part in (reading, billing_routes, alert_routes):
+    for part in (reading, billing_routes, alert_routes, saved_routes):
         app.include_router(part.router(service), dependencies=read, responses=with_names)
     app.include_router(routes.operations(service))
     app.include_router(pages(settings, service.tokens))

@@ -74,6 +74,13 @@ ALERTS = StateFile(
     Damage.SET_ASIDE,
     {"alerts": list},
 )
+SAVED = StateFile(
+    "saved.json",
+    _LISTS,
+    "save the questions again with `etalon saved add`",
+    Damage.SET_ASIDE,
+    {"questions": list},
+)
 FETCHED = StateFile("fetched/.fetched.json", dict[str, str], _NIGHT)
 #: In the folder of a copy.
 BACKUP = StateFile(
@@ -92,5 +99,6 @@ CATALOGUE = (
     FITTED,
     OUTBOX,
     ALERTS,
+    SAVED,
     FETCHED,
 )

@@ -1,5 +1,6 @@
 """Commands that write what others read: report, export."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -17,41 +18,61 @@ def register(app: typer.Typer) -> None:
     app.add_typer(export, name="export")
 
 
-def report(
-    system: Annotated[str, typer.Argument(help="Calibrated system with a history; see `etalon systems`.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Output file. Default: SYSTEM.html in the current folder.")
-    ] = None,
-    max_busy_pct: Annotated[
-        float, typer.Option("--max-busy-pct", help="Highest utilization of any engine pool, in percent.")
-    ] = 90.0,
-) -> None:
-    """Write a one-page report on a system. The HTML file contains its charts."""
-    from model.names import file_name
-    from pipelines import system_report
+class Form(StrEnum):
+    """Forms of a report."""
 
-    home = Home.from_environment()
-    steps.require_snapshot(home)
-    page = system_report.report(steps.champion(home), home.snapshot, home.quality, system, max_busy_pct)
-    target = out or Path(f"{file_name(system)}.html")
+    HTML = "html"
+    PDF = "pdf"
+    XLSX = "xlsx"
+
+
+def report(
+    name: Annotated[str, typer.Argument(metavar="LPAR|MACHINE|all", help="What the report is about.")],
+    out: Annotated[Path | None, typer.Option("--out", help="The file. Default: NAME.FORM here.")] = None,
+    form: Annotated[Form | None, typer.Option("--to", help="Form of the file. Default: the ending of --out.")] = None,
+    max_busy_pct: Annotated[float, typer.Option("--max-busy-pct", help="Highest busy of any engine pool.")] = 90.0,
+    shift: Annotated[str, typer.Option(help="Recorded figures and peak of this shift only.")] = "",
+) -> None:
+    """Write a report for those who decide.
+
+    Of an LPAR, a machine, or all: last week against the week before, alerts, forecast, R4HA, classes. The first page is
+    for management. A page in HTML stands alone.
+    """
+    from model.names import file_name
+    from pipelines import reports
+    from pipelines.reports.sources import Sources
+
+    ending = (out.suffix.lstrip(".").lower() if out else "") or Form.HTML
+    if form is None and ending not in list(Form):
+        raise typer.BadParameter(f"{out}: no form of a report; name one of {', '.join(Form)}", param_hint="--to")
+    chosen = form or Form(ending)
+    target = out or Path(f"{file_name(name)}.{chosen}")
+    found = reports.report(Sources.of(Home.from_environment(), shift, max_busy_pct), name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page, encoding="utf-8")
+    target.write_bytes(reports.written(found, chosen))
     typer.echo(str(target))
 
 
 @export.command()
 def marts(
-    folder: Annotated[Path, typer.Argument(help="Output folder; one file per mart.")],
-    form: Annotated[str, typer.Option("--to", metavar="parquet|csv", help="Format of the files.")] = "parquet",
+    folder: Annotated[Path, typer.Argument(help="Where to write: a file for each mart, or marts.xlsx with all.")],
+    form: Annotated[str, typer.Option("--to", metavar="parquet|csv|xlsx", help="The form of the files.")] = "parquet",
 ) -> None:
     """Write every mart of the published snapshot as a file, for BI tools and notebooks."""
-    if form not in ("parquet", "csv"):
-        raise typer.BadParameter(f"{form!r} is neither parquet nor csv", param_hint="--to")
+    if form not in ("parquet", "csv", "xlsx"):
+        raise typer.BadParameter(f"{form!r} is none of parquet, csv and xlsx", param_hint="--to")
     from ingest import warehouse
     from model.names import csv_cell_sql
 
     home = Home.from_environment()
     steps.require_snapshot(home)
+    if form == "xlsx":
+        from pipelines.reports import tables
+
+        for name, rows, kept in tables.write(home.snapshot, folder / "marts.xlsx"):
+            cut = "" if kept == rows else f", of which a sheet has room for {kept:,}: take --to parquet for all"
+            typer.echo(f"{folder / 'marts.xlsx'} {name}  {rows:,} rows{cut}")
+        return
     text = csv_cell_sql if form == "csv" else str
     for path, rows in warehouse.export_schema(home.snapshot, "marts", folder, form, text):
         typer.echo(f"{path}  {rows:,} rows")

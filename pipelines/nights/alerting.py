@@ -18,12 +18,13 @@ _MONTH_DAYS = 365.25 / 12
 #: The tables that the query of a kind reads.
 _TABLES = {
     "performance_index": ("fct_service_class",),
-    "cpu_busy": ("fct_interval_utilization", "fct_cpc_interval"),
+    "cpu_busy": ("fct_interval_utilization", "fct_cpc_interval", "dim_interval"),
     "r4ha": ("fct_msu_hour",),
     "ziip_overflow": ("fct_ziip",),
 }
 _CPC_OF = "(SELECT any_value(cpc) FROM marts.fct_cpc_interval c WHERE c.smf_sid = t.smf_sid)"
-#: Each gives lpar, cpc, subject, start, length in seconds and value, of the last 24 recorded hours.
+#: Each gives lpar, cpc, subject, start, length in seconds and value, of the last 24 recorded hours; measured points are
+#: loads that somebody chose, and alert nobody.
 _QUERIES = {
     "performance_index": f"""
         SELECT t.smf_sid AS lpar, {_CPC_OF} AS cpc, concat(t.smf_sid, ' ', t.class_name,
@@ -31,7 +32,8 @@ _QUERIES = {
           interval_start_local AS start, interval_s AS seconds, performance_index AS value
         FROM marts.fct_service_class t JOIN (SELECT smf_sid, max(interval_start_local) AS last
           FROM marts.fct_service_class GROUP BY ALL) USING (smf_sid)
-        WHERE interval_start_local > last - INTERVAL 24 HOUR AND class_kind = 'service_class' AND {{during}}
+        WHERE interval_start_local > last - INTERVAL 24 HOUR AND class_kind = 'service_class' AND point IS NULL
+          AND {{during}}
           AND performance_index IS NOT NULL AND importance BETWEEN 1 AND {{importance}}
     """,
     "cpu_busy": f"""
@@ -40,13 +42,14 @@ _QUERIES = {
         FROM marts.fct_interval_utilization t JOIN (SELECT smf_sid, max(interval_start_local) AS last
           FROM marts.fct_interval_utilization GROUP BY ALL) USING (smf_sid)
         WHERE interval_start_local > last - INTERVAL 24 HOUR AND engine_type = 'CP' AND cpu_busy_pct IS NOT NULL
-          AND {{during}}
+          AND point IS NULL AND {{during}}
         UNION ALL
         SELECT NULL, cpc, concat('CPC ', cpc), interval_start_local, any_value(interval_s),
           100 * sum(dispatch_s / covered_s) / max(physical_engines)
         FROM marts.fct_cpc_interval JOIN (SELECT cpc, max(interval_start_local) AS last
           FROM marts.fct_cpc_interval GROUP BY ALL) USING (cpc)
         WHERE interval_start_local > last - INTERVAL 24 HOUR AND engine_type = 'CP' AND covered_s > 0 AND {{during}}
+          AND interval_key NOT IN (SELECT interval_key FROM marts.dim_interval WHERE point IS NOT NULL)
         GROUP BY cpc, interval_start_local HAVING max(physical_engines) > 0
     """,
     "r4ha": """
@@ -62,7 +65,8 @@ _QUERIES = {
           interval_s AS seconds, eligible_on_cp_share_pct AS value
         FROM marts.fct_ziip t JOIN (SELECT smf_sid, max(interval_start_local) AS last
           FROM marts.fct_ziip GROUP BY ALL) USING (smf_sid)
-        WHERE interval_start_local > last - INTERVAL 24 HOUR AND eligible_on_cp_share_pct IS NOT NULL AND {{during}}
+        WHERE interval_start_local > last - INTERVAL 24 HOUR AND eligible_on_cp_share_pct IS NOT NULL
+          AND point IS NULL AND {{during}}
     """,
 }
 _ROWS = "SELECT * REPLACE (seconds::DOUBLE AS seconds, value::DOUBLE AS value) FROM"

@@ -29,6 +29,7 @@ _KEPT = (
     "machines.csv",
     "prices.csv",
     "alerts.toml",
+    "saved.json",
     "tokens.json",
     FILE,
 )

@@ -93,6 +93,8 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
         Finding(one["name"], one["severity"], one["text"], here, rule=one["rule"], details=tuple(one["details"]))
         for one in night.get("alerts", ())
     ]
+    if written := night.get("reports", ()):
+        found.append(Finding("reports", "news", f"{counted(len(written), 'report')} written", written[0]))
     if model:
         found.append(Finding("model", "news" if model["champion"] else "warning", model["outcome"], here))
         found += [Finding(text, "warning", text, here, rule="drift") for text in model.get("drifted", ())]

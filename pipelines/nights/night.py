@@ -58,6 +58,7 @@ class Night:
     published: bool = False
     model: dict[str, Any] | None = None
     lacks: list[dict[str, Any]] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
     retained: dict[str, int] = field(default_factory=dict)
     acknowledged: dict[str, str] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)

@@ -1,6 +1,7 @@
 """The steps of a night: complete files, what is due, what is missing, what is too old."""
 
 import datetime as dt
+import shutil
 from collections.abc import Iterable
 from typing import Any
 
@@ -188,6 +189,47 @@ def raise_alerts(step: Step) -> None:
         found = alerting.raised(home.snapshot, steps.standing(home), rules, step.rules.calendar, today)
         night.alerts = [{**one, "is_new": one["name"] not in known} for one in found]
     night.alerted = True
+
+
+def answer_saved(step: Step) -> None:
+    """Answer the saved questions with the champion, and keep the answers."""
+    from serve.saved_answers import answer
+    from state import saved
+
+    questions = saved.read(step.home.root)
+    if questions and step.home.champion.exists():
+        bundle = steps.champion(step.home)
+        answers = {name: answer(bundle, one) for name, one in questions.items()}
+        step.night.notes += [f"saved question {name}: {one.refused}" for name, one in answers.items() if one.refused]
+        step.memories.append(lambda: saved.record(step.home.root, answers))
+
+
+def write_reports(step: Step) -> None:
+    """Write the reports of the settings on their days; one that cannot be written is noted, and the others are."""
+    from model.calendar import DAYS
+    from model.names import file_name
+    from pipelines import reports
+    from pipelines.reports.sources import Sources
+    from state.files import make_folder
+
+    home, rules, night = step.home, step.rules.reports, step.night
+    began = dt.datetime.fromisoformat(night.started)
+    if DAYS[began.weekday()] not in rules.days or not home.snapshot.exists():
+        return
+    folder = home.reports / "scheduled" / began.date().isoformat()
+    make_folder(folder)
+    of = Sources.of(home, rules.shift)
+    for name in rules.of:
+        try:
+            found = reports.report(of, name)
+            for form in rules.to:
+                path = folder / f"{file_name(name)}.{form}"
+                path.write_bytes(reports.written(found, form))
+                night.reports.append(path.relative_to(home.root).as_posix())
+        except (EtalonError, ValueError) as error:
+            night.notes.append(f"the report on {name} was not written: {error}")
+    for old in sorted(path for path in folder.parent.iterdir() if path.is_dir())[: -rules.keep]:
+        shutil.rmtree(old)
 
 
 def drop(step: Step) -> None:

@@ -13,6 +13,7 @@ import { lpar } from "/static/views/lpar.js";
 import { model } from "/static/views/model.js";
 import { overview } from "/static/views/overview.js";
 import { r4ha } from "/static/views/r4ha.js";
+import { saved } from "/static/views/saved.js";
 import { whatIf } from "/static/views/what-if.js";
 
 const VIEWS = {
@@ -24,10 +25,11 @@ const VIEWS = {
   compare: ["Compare", compare],
   r4ha: ["R4HA", r4ha],
   alerts: ["Alerts", alerts],
+  saved: ["Saved", saved],
   model: ["Model", model],
   data: ["Data", data],
 };
-const OF_ALL = new Set(["overview", "r4ha", "alerts", "data"]);
+const OF_ALL = new Set(["overview", "r4ha", "alerts", "saved", "data"]);
 const OF_CPC = "cpc";
 const $ = (id) => document.getElementById(id);
 const known = {

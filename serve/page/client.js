@@ -9,24 +9,24 @@ export class Refusal extends Error {
   }
 }
 
-export async function ask(path, question) {
-  let response = await send(path, question);
+export async function ask(path, question, method = "POST") {
+  let response = await send(path, question, method);
   while (response.status === 401) {
     await newToken();
-    response = await send(path, question);
+    response = await send(path, question, method);
   }
   const body = await response.json();
   if (!response.ok) throw new Refusal(body);
   return body;
 }
 
-function send(path, question) {
+function send(path, question, method = "POST") {
   const headers = {};
   const token = sessionStorage.getItem(KEY);
   if (token) headers.Authorization = `Bearer ${token}`;
   if (question === undefined) return fetch(path, { headers });
   headers["Content-Type"] = "application/json";
-  return fetch(path, { method: "POST", headers, body: JSON.stringify(question) });
+  return fetch(path, { method, headers, body: JSON.stringify(question) });
 }
 
 let asking = null;

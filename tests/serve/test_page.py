@@ -17,7 +17,7 @@ from pipelines.home import Home
 from serve.client import Client
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-VIEWS = ("overview", "cpc", "lpar", "what-if", "headroom", "compare", "r4ha", "alerts", "model", "data")
+VIEWS = ("overview", "cpc", "lpar", "what-if", "headroom", "compare", "r4ha", "alerts", "saved", "model", "data")
 
 pytestmark = pytest.mark.browser
 

@@ -32,6 +32,11 @@ SOUND: dict[str, Any] = {
             {"name": "system of PRDA", "rule": "gap", "severity": "warning", "text": "PRDA: nothing", "details": []}
         ]
     },
+    "saved.json": {
+        "questions": [
+            {"name": "peak", "kind": "predict", "question": {"system": "shop"}, "saved": "2026-11-20", "answers": []}
+        ]
+    },
     "fetched/.fetched.json": {"a.smf": "0"},
 }
 DAMAGES = {

@@ -27,8 +27,9 @@ def snapshot(tmp_path):
         con.execute("CREATE SCHEMA marts")
         con.execute(
             "CREATE TABLE hours AS SELECT TIMESTAMP '2026-11-20' + to_hours(range) AS interval_start_local, "
-            "range AS h, 3600.0 AS interval_s FROM range(-24, 24)"
+            "range AS h, 3600.0 AS interval_s, NULL::VARCHAR AS point, 'I' AS interval_key FROM range(-24, 24)"
         )
+        con.execute("CREATE TABLE marts.dim_interval AS FROM hours")
         con.execute(
             "CREATE TABLE marts.fct_cpc_interval AS SELECT hours.*, 'CEC1' AS cpc, smf_sid, 'CP' AS engine_type, "
             "interval_s AS covered_s, if(h BETWEEN 9 AND 11 OR h < -10, 3.9, 2.0) * interval_s AS dispatch_s, "
@@ -98,6 +99,14 @@ def test_rules_of_the_installation_take_the_place_of_those_shipped(tmp_path, sna
     only = SHORT.replace("intervals = 2\nimportance = 3", 'intervals = 2\nimportance = 5\nsystems = ["PRDX"]')
     found = [one["name"] for one in alerting.raised(snapshot, None, described(tmp_path, only), CALENDAR, DAY)]
     assert "performance index of PRDA" not in found
+
+
+def test_intervals_of_measured_points_alert_nobody(tmp_path, snapshot):
+    with duckdb.connect(str(snapshot)) as con:
+        for mart in ("dim_interval", "fct_interval_utilization", "fct_service_class", "fct_ziip"):
+            con.execute(f"UPDATE marts.{mart} SET point = 'P1'")
+    found = [one["name"] for one in alerting.raised(snapshot, None, described(tmp_path, SHORT), CALENDAR, DAY)]
+    assert found == ["R4HA of PRDB", "R4HA of capacity group GRP"]
 
 
 def test_rules_find_nothing_where_their_tables_are_missing(tmp_path):

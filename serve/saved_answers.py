@@ -1,0 +1,53 @@
+"""What is kept of the answer to a saved question: its main figures, the same for nights, command line and service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from model.capacity.questions import QuestionError
+from serve.answering import KINDS
+from state.saved import SavedAnswer, SavedQuestion
+
+SAVED_KINDS = ("predict", "size", "max-rate", "headroom", "compare")
+_FIGURES = ("etr_tps", "cpu_busy_pct", "machine_busy_pct", "ziip_busy_pct", "response_ms")
+
+
+def answer(bundle: Mapping[str, Any], one: SavedQuestion) -> SavedAnswer:
+    """The answer of the champion to a saved question; a refusal is an answer, too."""
+    version = str(bundle["model_version"])
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    try:
+        found = KINDS[one.kind](bundle, **one.question)
+    except QuestionError as refused:
+        return SavedAnswer(now, version, {}, str(refused))
+    document = found if isinstance(found, dict) else found.to_dict()
+    return SavedAnswer(now, version, figures(one.kind, document))
+
+
+def figures(kind: str, found: Mapping[str, Any]) -> dict[str, float | str | None]:
+    """The main figures of an answer, by name."""
+    if kind == "size":
+        return {"engines": found["engines"]["value"]}
+    if kind == "max-rate":
+        return {"etr_tps": found["etr_tps"]["value"], "growth_pct": found["growth_pct"]["value"]}
+    if kind == "headroom":
+        first = found["first"] or {}
+        reached = "already" if first.get("already") else first.get("value")
+        return {"first_resource": first.get("resource"), "first_reached": reached}
+    if kind == "compare":
+        return {
+            f"{change['metric']} {change['class']}".strip(): (change["change_pct"] or {}).get("value")
+            for change in found["changes"]
+            if change["metric"] in _FIGURES
+        }
+    outputs = [output for output in found["outputs"] if output["metric"] in _FIGURES]
+    values = {f"{output['metric']} {_subject(output['condition'])}".strip(): output["value"] for output in outputs}
+    return {**values, "bottleneck": found["bottleneck"]["resource"]}
+
+
+def _subject(condition: str) -> str:
+    """The class or station that a figure is of; empty for the system."""
+    pairs = (pair.strip() for pair in condition.split(";"))
+    return next((pair for pair in pairs if pair.startswith(("class=", "station="))), "")
