@@ -81,13 +81,13 @@ export function stations(today, asked) {
   ]);
   const columns = [
     { name: "Resource" },
-    { name: "today", unit: "%", number: true },
-    { name: "asked", unit: "%", number: true },
+    { name: "baseline", unit: "%", number: true },
+    { name: "scenario", unit: "%", number: true },
     { name: "interval", term: term("90 % interval", "interval") },
-    { name: "of what there is" },
-    { name: "chance to fill first", number: true, text: (v) => v ?? "" },
+    { name: "utilization" },
+    { name: "probability of being the bottleneck", number: true, text: (v) => v ?? "" },
   ];
-  return table(columns, rows, "Utilization of each resource, today and as asked");
+  return table(columns, rows, "Utilization of each resource, baseline and scenario");
 }
 
 // What the busy of the engines has beside the classes, so that the parts add up.

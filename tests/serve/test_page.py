@@ -614,4 +614,4 @@ def test_what_can_be_changed_comes_with_the_fewest_engines_and_the_msu_to_come(s
     assert all(row.endswith("general-purpose CPs") for row in rows)
     seen.go("headroom?system=PRDA&with=growth_pct%3D20")
     assert "Growth of all classes 20 %" in seen.text("main table")
-    assert "MSU to come" in seen.text()
+    assert "R4HA forecast (MSU)" in seen.text()

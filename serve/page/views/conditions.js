@@ -181,7 +181,7 @@ function shown(found, metric, study, along, labels) {
       { ariaLabel: "Answer" },
       h("p", { className: "headline", id: "headline" }, `${words(own[0].metric)}: `, inShort(own, said, labels), "."),
       stations.length ? h("p", {}, `Fullest: ${resourceName(resource)}, at ${figure(full, 3)} %.`) : null,
-      found.extrapolated ? h("p", { className: "warning" }, "This leaves what was measured: see the notes.") : null,
+      found.extrapolated ? h("p", { className: "warning" }, "Extrapolated beyond the measured range: see the notes.") : null,
       notes(found.notes.map((note) => inWords(note, labels))),
       study ? h("p", { className: "quiet" }, `Measured: ${study.title}, on ${study.hardware}.`) : null,
     ),

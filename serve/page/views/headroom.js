@@ -59,7 +59,7 @@ function form(system, about, target, scenarios) {
   return h(
     "form",
     { className: "row", ariaLabel: "Target and scenarios", noValidate: true, onsubmit: show },
-    h("label", {}, "Busy at most, % ", limit),
+    h("label", {}, "Max CPU busy, % ", limit),
     fields.map((field) => field.node),
     h("button", {}, "Show"),
   );
@@ -107,7 +107,7 @@ function shown(first, last, good) {
 }
 
 function msu(found) {
-  if (found instanceof Error) return section("MSU to come", h("p", { className: "quiet" }, found.message));
+  if (found instanceof Error) return section("R4HA forecast (MSU)", h("p", { className: "quiet" }, found.message));
   const xs = found.subjects[0].forecast.map((week) => seconds(week.date));
   const lines = found.subjects.map((one, i) => ({
     name: `${one.scope === "lpar" ? "LPAR" : "CPC"} ${one.name}`,
@@ -122,7 +122,7 @@ function msu(found) {
   }));
   const rated = found.subjects.some((one) => one.capacity_msu !== null);
   return section(
-    "MSU to come",
+    "R4HA forecast (MSU)",
     chart({
       title: "Highest R4HA of four weeks",
       zoom: true,
@@ -158,7 +158,7 @@ function until({ answer, name }, target, several) {
     const early = first?.lo ? ` (5 %: over it by ${first.lo}, ${resourceName(first.resource)})` : "";
     return headline("pass", who, `within ${target} % for three years`, `${early}.`);
   }
-  const range = first.lo === first.hi ? "" : ` (5 … 95 % sure by ${date(first.lo)} … ${date(first.hi)})`;
+  const range = first.lo === first.hi ? "" : ` (90 % range ${date(first.lo)} … ${date(first.hi)})`;
   return headline("", who, `fits until ${first.value}`, `${range}; first over ${target} %: ${resourceName(first.resource)}.`);
 }
 
@@ -172,14 +172,14 @@ const date = (value) => value ?? "later than 3 years";
 // Scenarios side by side.
 function dates(good) {
   const resources = [...new Set(good.flatMap(({ answer }) => answer.crossings.map((one) => one.resource)))];
-  const ends = "5 … 95 % sure by";
+  const ends = "90 % range";
   return section(
     "When targets are crossed",
     table(
       [
         { name: "resource" },
         ...good.flatMap(({ name }) => [
-          { name: good.length > 1 ? `likeliest, ${name}` : "likeliest" },
+          { name: good.length > 1 ? `most likely, ${name}` : "most likely" },
           { name: ends, term: term("90 % interval", ends) },
         ]),
       ],

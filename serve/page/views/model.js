@@ -32,7 +32,7 @@ export async function model(body, { system, params, known }) {
 // What its gate says of a system, in a sentence, and the checks.
 function standing(system, gate) {
   const checks = gate?.checks ?? [];
-  if (!checks.length) return [h("p", {}, `Of ${system} too little was measured to hold anything out: it is not judged.`)];
+  if (!checks.length) return [h("p", {}, `${system} has too few measurements to hold any out: it is not judged.`)];
   const missed = checks.filter((check) => check.passed === false).length;
   const why = missed ? `${missed} of ${checks.length} limits are missed` : "what was held out is predicted within its limits";
   return [
@@ -75,7 +75,7 @@ function gates(champion, known, chosen) {
         [
           { name: "System" },
           { name: "verdict", term: term("gate", "verdict") },
-          { name: "a naive answer was nearer for" },
+          { name: "baseline was closer for" },
         ],
         verdicts,
         "Verdict by system",
@@ -144,7 +144,7 @@ function errors(all, system, version) {
           { name: "worst", unit: "%", number: true, text: (v) => figure(v, 3) },
           { name: "within the 90 % interval", number: true, text: part },
           { name: "half-width", unit: "%", number: true, text: (v) => figure(v, 3) },
-          { name: "best naive answer" },
+          { name: "best baseline" },
           { name: "its error", unit: "%", number: true, text: (v) => figure(v, 3) },
         ],
         rows.map((row) => [

@@ -62,7 +62,7 @@ export async function overview(body, { known }) {
       tile("LPARs", String(known.histories.size), null, "#/overview"),
       points.length ? tile("Systems of measured points", String(points.length), null, "#/what-if") : null,
     ),
-    section("Where to look", attention),
+    section("Alerts", attention),
     everyLpar(known, look) ?? "",
     ...lastWeek([...known.histories.values()]),
     points.length ? measuredPoints(points) : "",

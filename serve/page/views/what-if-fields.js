@@ -256,11 +256,11 @@ function offered(system, given) {
     ...system.options.filter((one) => !effects.includes(one) && !seen.includes(one)).map(field),
     ...group(EFFECTS, effects.map(field)),
     ...group(
-      "Responses measured then",
+      "Condition on measured response times",
       seen.map(field),
-      "They say how much work the transactions of that interval were; nothing else is changed with them.",
+      "They determine the amount of work in that interval; nothing else can be changed with them.",
     ),
-    target("max_busy_pct", "Busy at most, %", given.max_busy_pct),
+    target("max_busy_pct", "Max CPU busy, %", given.max_busy_pct),
     ...(system.has_response ? [responseTarget(given.max_response_ms)] : []),
   ];
 }

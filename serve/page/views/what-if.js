@@ -124,7 +124,7 @@ function shown(both, limit, curve, sizing, question, metric, against) {
         next ? `, then ${resourceName(next.resource)} at ${figure(next.utilization_pct, 3)} %. ` : ". ",
         most === null ? (limit.message ?? "") : reach(limit, rateOf(today), question.targets),
       ),
-      asked.extrapolated ? h("p", { className: "warning" }, "This leaves what was measured: see the notes.") : null,
+      asked.extrapolated ? h("p", { className: "warning" }, "Extrapolated beyond the measured range: see the notes.") : null,
       notes(asked.notes),
     ),
     section("Busy by resource, against today", stations(today, asked)),
@@ -138,14 +138,14 @@ function shown(both, limit, curve, sizing, question, metric, against) {
 
 const limits = (limit) =>
   section(
-    "What limits, and what limits next",
+    "Limiting resource, and the next",
     table(
       [
         { name: "Resource" },
         { name: "rate at the target", unit: "transactions/s", number: true },
         { name: "interval" },
         { name: "growth", text: change, number: true },
-        { name: "chance to be first", number: true, text: (v) => `${figure(100 * v, 2)} %` },
+        { name: "probability to be first", number: true, text: (v) => `${figure(100 * v, 2)} %` },
       ],
       limit.limits.map((one) => [
         resourceName(one.resource),
@@ -161,7 +161,7 @@ const limits = (limit) =>
 function engines(sizing, targets, said) {
   const { value, lo, hi } = sizing.engines;
   const aim = aims(targets);
-  const sure = lo === hi ? "with near certainty" : `5 % to 95 % sure: ${lo ?? "–"} to ${hi ?? "more than can be said"}`;
+  const sure = lo === hi ? "with near certainty" : `5 % to 95 %: ${lo ?? "–"} to ${hi ?? "no upper limit"}`;
   const answers = sizing.table.some((row) => row.response_ms?.value);
   const kept = (cells) => cells.filter((_, i) => answers || i !== 3);
   return section(
@@ -178,9 +178,9 @@ function engines(sizing, targets, said) {
         { name: "CPU busy", unit: "%", number: true },
         { name: "interval" },
         { name: "longest response", unit: "ms", number: true },
-        { name: "chance to meet", number: true, text: (v) => `${figure(100 * v, 2)} %` },
+        { name: "probability", number: true, text: (v) => `${figure(100 * v, 2)} %` },
         { name: "meets" },
-        { name: "nearest its target" },
+        { name: "nearest to its target" },
       ]),
       sizing.table.map((row) =>
         kept([
