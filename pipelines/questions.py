@@ -61,10 +61,10 @@ def page(database: Path) -> str:
         "# Ready questions",
         "What planners ask most, as SQL over the marts of the [data dictionary](data-dictionary/README.md). "
         "`etalon questions` lists them, `etalon questions NAME` answers one from the published snapshot, and "
-        "`--sql` prints the query to start from. The answers shown come from the "
-        "[reference systems](reference-systems.md) as the lab renders them, and from made-up CICS tasks and a made-up "
-        "[night of subsystems](lab-writers.md#a-night-of-subsystems), as no study publishes those. A question whose "
-        "records none of them has shows what it would answer.",
+        "`--sql` prints the query to start from. The answers below come from the records of the "
+        "[reference systems](reference-systems.md). No study publishes CICS tasks or subsystem records, so these are "
+        "invented, such as the [night of subsystems](lab-writers.md#a-night-of-subsystems). A question without any "
+        "records shows an empty answer.",
     ]
     parts += [section(asked, answer(database, asked)) for asked in questions().values()]
     return "\n\n".join(parts) + "\n"

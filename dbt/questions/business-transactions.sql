@@ -1,5 +1,5 @@
 -- How many regions does a business transaction run in, and what does it cost in all of them?
--- Counted once, where it began; `elsewhere` is the part spent in other regions.
+-- Each is counted once, where it began. `elsewhere` is the part in other regions.
 select origin_transaction_id, sum(transactions_begun)::bigint as begun, max(regions) as regions,
   round((sum(transactions_begun) + sum(tasks_elsewhere)) / sum(transactions_begun), 2) as tasks_per_tran,
   round(sum(task_cpu_us_per_tran * transactions_begun) / sum(transactions_begun), 1) as task_cpu_us,

@@ -1,5 +1,5 @@
 -- Which channel paths are busiest, and how much of it is the LPAR's own work?
--- Means over the intervals recorded, and the busiest of them; the CPC's figures are empty where only the LPAR was measured.
+-- Mean and busiest interval of the recorded time. Figures of the CPC are empty if only the LPAR was measured.
 select system_id, smf_sid, chpid, channel_type,
   round(sum(channel_busy_pct * interval_s) / sum(interval_s) filter (where channel_busy_pct is not null), 3) as busy_pct,
   round(sum(partition_channel_busy_pct * interval_s)

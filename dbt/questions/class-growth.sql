@@ -1,5 +1,7 @@
 -- Which service class has grown most?
--- Mean general CPU of the latest days with records against as many days before them, in percent of one CP: four weeks, or as many whole weeks as there are twice, or half of the days. A class that began or ended meanwhile, as one that was renamed, has no growth.
+-- Mean general CPU of the latest days with records, against the same number of days before, in percent of one CP. The
+-- period is four weeks, or as many whole weeks as fit twice, or half of the days. A class that began, ended or was
+-- renamed in that time has no growth.
 with day_of_system as (
   select system_id, smf_sid, interval_start_local::date as day, sum(interval_s) as seconds
   from marts.dim_interval

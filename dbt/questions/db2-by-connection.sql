@@ -1,5 +1,5 @@
 -- What does a Db2 commit cost by connection and plan, and what does it wait for?
--- Class 1 is the whole thread, class 2 its time in Db2; waits are parts of class 2 time.
+-- Class 1 is the whole thread, class 2 its time in Db2. Waits are parts of class 2 time.
 select system_id, db2_subsystem, connection_name, plan_name, sum(commits) as commits,
   round(sum(commits * db2_cpu_us_per_commit) / nullif(sum(commits), 0), 3) as cpu_us_per_commit,
   round(sum(commits * db2_class2_cpu_us_per_commit) / nullif(sum(commits), 0), 3) as class2_cpu_us_per_commit,

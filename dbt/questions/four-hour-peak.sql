@@ -1,5 +1,6 @@
 -- What is the peak of the rolling four-hour average?
--- By LPAR and by CPC, of windows measured from end to end; where the records hold no such window, the highest of those there are, and `is_full_window` is false.
+-- By LPAR and by CPC, for completely recorded windows. If there is no such window, the row has the highest incomplete
+-- one, and `is_full_window` is false.
 select scope, name, interval_start_local as peak_at, round(r4ha_msu, 1) as r4ha_msu,
   round(msu, 1) as msu, round(hours_averaged, 2) as hours_averaged, hours_averaged > 3.95 as is_full_window
 from marts.fct_msu

@@ -1,5 +1,6 @@
 -- How do the caches of the processor serve the work, hour by hour?
--- Cycles per instruction grow with what else runs on the CPC; the part lost in caches says why, and the relative nest intensity, known of the z13, how far away its data were.
+-- Cycles per instruction grow with other work on the CPC. The part lost in caches shows the reason. The relative nest
+-- intensity, available for the z13, shows the distance of the data.
 select system_id, engine_type, extract(hour from interval_start_utc) as hour_utc, round(sum(active_s), 3) as active_s,
   round(sum(instructions * cycles_per_instruction) / nullif(sum(instructions), 0), 3) as cycles_per_instruction,
   round(sum(instructions * finite_cycles_per_instruction) / nullif(sum(instructions), 0), 3) as lost_in_caches,

@@ -1,5 +1,6 @@
 -- How long do IMS transactions take, where do they wait, and what do they cost?
--- Messages of IMS logs by transaction code, program and region; what no layout of log records describes is empty.
+-- Messages of IMS logs by transaction code, program and region. Columns without a layout of their log records are
+-- empty.
 select transaction_code, program_name, region, sum(messages)::bigint as messages,
   round(sum(ims_message_response_ms * messages_answered) / sum(messages_answered), 3) as response_ms,
   round(max(response_p95_ms), 3) as worst_p95_ms,

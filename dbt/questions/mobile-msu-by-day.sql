@@ -1,5 +1,6 @@
 -- How many MSU does mobile work use, day by day?
--- Mean over the time of the day in which it is known of every service class, how many intervals that is, and the peak in one; from service classes, as every transaction is in one and only one.
+-- Mean over the part of the day in which the MSU of every service class are known, the number of those intervals, and
+-- the peak interval. Based on service classes, because every transaction is in exactly one.
 with interval_total as (
   select system_id, smf_sid, interval_key, date_trunc('day', interval_start_local) as day, any_value(interval_s) as interval_s,
     sum(mobile_msu) as mobile_msu, sum(mobile_appl_cp_pct) as mobile_cpu_pct

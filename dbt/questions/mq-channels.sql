@@ -1,5 +1,6 @@
 -- Which channels of MQ move the most messages, and in how large batches?
--- Channel accounting (116.10). A batch ends when its queue is empty: few messages for each batch mean a slow stream, or a batch size that is too small where most batches are full.
+-- Channel accounting (116.10). A batch ends when its queue is empty. Few messages per batch mean a slow stream; if
+-- most batches are full, the batch size is too small.
 select system_id, queue_manager, channel_name, max(remote_name) as remote_name, sum(messages) as messages,
   round(sum(messages) / nullif(sum(interval_s), 0), 3) as messages_per_s,
   round(max(mq_channel_messages_per_s), 3) as messages_per_s_max,

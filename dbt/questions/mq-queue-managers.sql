@@ -1,5 +1,5 @@
 -- How many messages do queue managers move, and does their log keep up?
--- Rates are those of all intervals together and of the busiest one; a log write is a write to the first copy.
+-- Rates of all intervals together, and of the busiest one. A log write is a write to the first copy.
 select system_id, queue_manager, sum(puts) as puts, sum(gets) as gets,
   round(sum(puts) / nullif(sum(interval_s), 0), 3) as puts_per_s,
   round(max(mq_puts_per_s) filter (where interval_s >= 30), 3) as puts_per_s_max,

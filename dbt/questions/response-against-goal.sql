@@ -1,5 +1,6 @@
 -- Which classes miss their goal?
--- Every class period whose performance index is known, the worst first: performance index over 1 in the share of the intervals; importance 1 is what must not suffer.
+-- Every class period with a performance index, the worst first, with the share of intervals above 1. Importance 1 is
+-- the highest.
 select system_id, smf_sid, class_name, period_number, importance, goal_kind,
   coalesce(goal_ms::varchar || ' ms', goal_velocity_pct::varchar || ' %') as goal,
   round(sum(response_ms * transactions_ended) / nullif(sum(transactions_ended), 0), 3) as response_ms,

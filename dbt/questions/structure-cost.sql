@@ -1,5 +1,6 @@
 -- What do coupling facility structures cost?
--- A CP waits for every synchronous request: its service time is CPU, here in percent of one CP of the LPAR and by transaction.
+-- A CP waits for every synchronous request, so its service time is CPU. It is given in percent of one CP of the LPAR
+-- and per transaction.
 with structure as (
   select *, requests * sync_pct / 100 as sync_requests, requests - requests * sync_pct / 100 as async_requests
   from marts.fct_coupling_facility

@@ -1,5 +1,6 @@
 -- How much CPU is uncaptured, by hour of the day?
--- Busy time of the engines that no service class was charged with, in percent of one CP and of the busy time: all recorded days together, and the day on which it was worst.
+-- Busy time of the engines that was charged to no service class, in percent of one CP and of the busy time. Means of
+-- all recorded days, and the day with the highest value.
 with hourly as (
   select system_id, smf_sid, hour_local, sum(busy_s) as busy_s, sum(captured_s) as captured_s,
     sum(uncaptured_s) as uncaptured_s, sum(interval_s) as interval_s

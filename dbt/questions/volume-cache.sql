@@ -1,5 +1,5 @@
 -- Which volumes miss the cache, and what does an I/O to them take?
--- Requests of all systems as the control unit counts them (SMF 74.5), beside the response that this LPAR sees (74.1).
+-- Requests of all systems as counted by the control unit (SMF 74.5), and the response time of this LPAR (74.1).
 with cache as (
   select system_id, smf_sid, volume_serial, sum(read_requests) as reads, sum(write_requests) as writes,
     coalesce(sum(read_requests * (1 - cache_read_hit_pct / 100)), 0) as read_misses, sum(delayed_writes) as delayed_writes

@@ -1,5 +1,6 @@
 -- What does a web request cost, and how long does it take?
--- WebSphere and Liberty say the CPU of a request, WebSphere its wait for a servant, z/OS Connect the time of the system it calls.
+-- WebSphere and Liberty report the CPU of a request. WebSphere also reports the wait for a servant, z/OS Connect the
+-- time of the called system.
 select system_id, server_kind, record_version, resource, sum(requests)::bigint as requests,
   round(sum(requests * web_response_ms) / sum(requests), 3) as response_ms,
   round(sum(requests * web_queue_ms)

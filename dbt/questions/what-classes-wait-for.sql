@@ -1,5 +1,7 @@
 -- What do the transactions of a service class spend their time on?
--- States in which WLM found them, as their subsystem reported (SMF 72.3): mean milliseconds of a transaction and part of all; `begin to end` is the whole transaction, `execution` its part in a region. Marks that a transaction has beside another state are left out.
+-- States in which WLM found them, as reported by their subsystem (SMF 72.3): mean milliseconds per transaction and
+-- share of the total. `begin to end` is the whole transaction, `execution` its part in a region. Second states of a
+-- transaction are left out.
 with ended as (
   select system_id, class_name, sum(transactions_ended) as transactions
   from marts.fct_service_class
