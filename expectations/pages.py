@@ -17,6 +17,10 @@ _FRONT_PAGE_EXAMPLES = 5
 _FILES = ("file", "counted_in")
 
 
+_CLOCKS = {"interval": "UTC", "last_written": "local time", "day": "local time"}
+"""The clock of columns whose names do not say it."""
+
+
 @cache
 def templates(*folders: Path) -> Environment:
     """The templates of these folders and of the site; what they are given is text, unless it says it is markup."""
@@ -62,7 +66,9 @@ def suites_page(findings: Sequence[Finding], titles: Mapping[str, str]) -> str:
 
 
 def _label(name: str) -> str:
-    """A column name in words, its unit in brackets."""
+    """A column name in words, its unit or clock in brackets."""
+    if name in _CLOCKS:
+        return f"{name.replace('_', ' ')} ({_CLOCKS[name]})"
     for ending, unit in (("_us_per_tran", "us/tran"), ("_pct", "%"), ("_s", "s"), ("_ms", "ms")):
         if name.endswith(ending):
             return f"{name.removesuffix(ending).replace('_', ' ')} ({unit})"

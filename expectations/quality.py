@@ -134,6 +134,6 @@ def _charts(frames: list[Frame], findings: list[Finding]) -> list[Chart]:
             for at, busy in zip(group["interval"], group["cpu_busy_pct"], strict=True)
         ]
         names = " and ".join(name for name in sorted(set(group["system_id"])) if name != system)
-        count = f"{names + ': ' if names else ''}{group['engines'].max()} engines, {len(intervals)} intervals"
+        count = f"{names + ': ' if names else ''}{group['engines'].max()} engines, {len(intervals)} intervals, in UTC"
         charts.append(Chart(str(system), count, busy_chart(intervals, f"Busy of {system} by interval")))
     return charts[:_MOST_CHARTS]

@@ -33,8 +33,8 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "interval_sequence",
-        "Each interval against the one before it, by system and record type",
-        ("system", "records", "interval", "file"),
+        "Each interval against the ones before it of all record types, by system",
+        ("system", "interval", "records", "file"),
         f"""
         with recorded as (
           select 'SMF ' || r.record_type as records, n.system_id, n.smf_sid, '' as job, null::timestamp as started,
@@ -72,13 +72,23 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
           where step_s > 1 and ipl_local is not null and gap_start_local < start_local
             and gap_end_local > start_local - to_seconds(step_s)
         )
-        select smf_sid as system, trim(records || ' ' || job) as records, {_AT.format("start_at")} as interval,
-          coalesce(path, '') as file,
-          case when o.smf_sid is null then step_s end as hole_s, -step_s as overlap_s
-        from steps
-        left join outages o using (records, smf_sid, job, start_at)
-        left join meta.ledger using (file_id)
-        order by job, records, system, interval
+        -- What is missing or overlaps in several record types, or of several jobs, is one loss: one row an interval.
+        select system, {_AT.format("start_at")} as interval,
+          string_agg(records || case when jobs > 0 then ' of ' || jobs || if(jobs = 1, ' job', ' jobs') else '' end,
+            ', ' order by records) as records,
+          max(file) as file, max(hole_s) as hole_s, max(overlap_s) as overlap_s
+        from (
+          select smf_sid as system, start_at, records, count(*) filter (job <> '') as jobs,
+            coalesce(arg_max(path, abs(step_s)), '') as file,
+            max(case when o.smf_sid is null then step_s end) as hole_s, max(-step_s) as overlap_s,
+            round(step_s / 60) as minutes
+          from steps
+          left join outages o using (records, smf_sid, job, start_at)
+          left join meta.ledger using (file_id)
+          group by smf_sid, start_at, records, minutes
+        )
+        group by system, start_at, minutes
+        order by system, interval
         """,
     ),
     (

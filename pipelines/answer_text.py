@@ -69,9 +69,11 @@ def _by_class(outputs: Sequence[Mapping[str, Any]]) -> tuple[str, list[Mapping[s
         heads[metric] = f"{metric} [{unit_sign(output['unit'])}]"
         sure = figure(output["lo"]) == figure(output["hi"])
         row[metric] = figure(output["value"]) if sure else within(output)
-    return (
-        (table(list(rows.values()), {"class": "class"} | heads, "  "), rest) if len(rows) > 1 else ("", list(outputs))
-    )
+    if len(rows) < 2:
+        return "", list(outputs)
+    known = {metric for row in rows.values() for metric, value in row.items() if value != "–"}
+    shown = {metric: head for metric, head in heads.items() if metric in known}
+    return table(list(rows.values()), {"class": "class"} | shown, "  "), rest
 
 
 def _place(row: Mapping[str, Any]) -> int:
@@ -197,7 +199,8 @@ def _recorded(rows: Sequence[Mapping[str, Any]], details: bool) -> list[str]:
 def _details(found: Mapping[str, Any]) -> list[str]:
     lines = []
     if found["times"]:
-        resources = list(dict.fromkeys(name for row in found["times"] for name in row["waiting_ms"]))
+        waits = (name for row in found["times"] for name, ms in row["waiting_ms"].items() if ms)
+        resources = list(dict.fromkeys(waits))
         rows = [
             {"class": row["class"], "metric": row["metric"], "using": row["using_ms"]}
             | {name: row["waiting_ms"].get(name) for name in resources}
@@ -398,14 +401,15 @@ def forecast_msu(found: Mapping[str, Any]) -> str:
     heads: dict[str, str] = {}
     for subject in found["subjects"]:
         peak = subject["recorded"]
-        row = {"scope": subject["scope"], "name": subject["name"], "at": peak["peak_at_local"]}
-        row["peak"] = peak["peak_r4ha_msu"]
+        scope = {"lpar": "LPAR", "machine": "CPC"}[subject["scope"]]
+        row = {"scope": scope, "name": subject["name"], "at": peak["peak_at_local"]}
+        row["peak"], row["capacity"] = peak["peak_r4ha_msu"], subject["capacity_msu"]
         ahead = subject["forecast"][1:]
         for step in ahead[2::3] or ahead[-1:]:
             heads.setdefault(str(step["week"]), f"in {step['week']} weeks")
             row[str(step["week"])] = within(step)
         rows.append(row)
-    columns = {"scope": "of", "name": "name", "peak": "R4HA (MSU)", "at": "at", **heads}
+    columns = {"scope": "of", "name": "name", "peak": "R4HA (MSU)", "at": "at", "capacity": "capacity (MSU)", **heads}
     notes = [f"  note: {note}" for note in found["notes"]]
     head = flagged(found["system"] or "all LPARs", found["notes"])
     return "\n".join([head, table(rows, columns, "  "), f"  model {found['model_version']}", *notes])

@@ -1,7 +1,7 @@
 """Questions planners ask, each as SQL over the published snapshot; `python -m pipelines.questions` writes their page.
 
 A question is a file of `dbt/questions/`: its first comment line is the question, the next ones say how to read the
-answer.
+answer; one that begins with `needs:` says what must be loaded for an answer.
 """
 
 import sys
@@ -14,7 +14,7 @@ from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT, ROOT
 
 FOLDER = DBT_PROJECT / "questions"
-NOTHING = "(nothing: no records that it needs are loaded)"
+NEEDS = "needs:"
 PAGE = ROOT / "docs" / "questions.md"
 
 
@@ -26,6 +26,12 @@ class Question:
     title: str
     remark: str
     sql: str
+    needs: str = ""
+
+    @property
+    def nothing(self) -> str:
+        """What an empty answer says."""
+        return f"(nothing: it needs {self.needs})" if self.needs else "(nothing: no records that it needs are loaded)"
 
 
 def questions() -> dict[str, Question]:
@@ -45,7 +51,9 @@ def _read(path: Path) -> Question:
     lines = path.read_text(encoding="utf-8").splitlines()
     comments = [line.removeprefix("--").strip() for line in lines if line.startswith("--")]
     sql = "\n".join(line for line in lines if not line.startswith("--"))
-    return Question(path.stem, comments[0], " ".join(comments[1:]), sql)
+    needs = [line.removeprefix(NEEDS).strip() for line in comments if line.startswith(NEEDS)]
+    remarks = [line for line in comments[1:] if not line.startswith(NEEDS)]
+    return Question(path.stem, comments[0], " ".join(remarks), sql, needs[0] if needs else "")
 
 
 def answer(database: Path, asked: Question) -> Any:
@@ -77,15 +85,15 @@ def section(asked: Question, found: Any) -> str:
             f"## {asked.name}",
             f"**{asked.title}** {asked.remark}",
             f"```sql\n{asked.sql.strip()}\n```",
-            f"```text\n{shown(found)}\n```",
+            f"```text\n{shown(asked, found)}\n```",
         )
     )
 
 
-def shown(found: Any) -> str:
+def shown(asked: Question, found: Any) -> str:
     """An answer as a table; an empty one says so."""
     table = text.table(found.to_pylist(), {name: name for name in found.column_names}, number=text.exact)
-    return table if found.num_rows else f"{table}\n{NOTHING}"
+    return table if found.num_rows else f"{table}\n{asked.nothing}"
 
 
 if __name__ == "__main__":

@@ -355,7 +355,10 @@ class MsuForecast(Part):
     scope: Literal["lpar", "machine"]
     name: str
     lpars: list[str]
-    capacity_msu: float | None = Field(description="as the records state it")
+    capacity_msu: float | None = Field(description="null where neither capacity nor rating was recorded")
+    capacity_basis: Literal["recorded", "engines"] | None = Field(
+        default=None, description="as the records state it, or what all its engines give"
+    )
     recorded: RecordedPeak
     forecast: list[ForecastWeek] = Field(description="the highest average of four weeks, MSU, every four weeks")
 

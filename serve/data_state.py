@@ -6,15 +6,16 @@ import datetime as dt
 from pathlib import Path, PurePath
 from typing import Any
 
+from serve import gaps
 from serve.log import Log
-from serve.records import Files, Gap, Quality, Record
+from serve.records import Files, Quality, Record
 from serve.snapshot import Snapshot
 from state.catalogue import QUALITY
 from state.files import StateDamaged
 
 log = Log()
 
-MAX_FILES, MAX_GAPS = 200, 200
+MAX_FILES = 200
 ABOUT = ("rule", "title", "subject", "severity", "checked", "unexpected", "advice", "page", "where")
 
 _FILES = """
@@ -25,10 +26,6 @@ _FILES = """
 _DAYS = """
     SELECT system_id, interval_start_local::date AS day, sum(interval_s) / 3600 / count(DISTINCT smf_sid) AS hours
     FROM marts.dim_interval WHERE point IS NULL GROUP BY ALL ORDER BY ALL
-"""
-_GAPS = """
-    SELECT system_id, gap_start_local, gap_end_local, gap_s, ipl_local
-    FROM marts.fct_gap ORDER BY gap_s DESC, gap_start_local, system_id LIMIT ?
 """
 # Which view of each loaded record type says of what interval its records are, in local time where it does.
 _WHERE_STARTS_ARE = """
@@ -79,16 +76,7 @@ def files(snapshot: Snapshot) -> Files:
     return Files(
         files=[_file(row) for row in snapshot.rows(_FILES, [MAX_FILES])],
         days=days,
-        gaps=[
-            Gap(
-                system=row["system_id"],
-                from_local=row["gap_start_local"].isoformat(),
-                to_local=row["gap_end_local"].isoformat(),
-                hours=row["gap_s"] / 3600,
-                ipl_local=row["ipl_local"].isoformat() if row["ipl_local"] else None,
-            )
-            for row in (snapshot.rows(_GAPS, [MAX_GAPS]) if snapshot.has_table("marts", "fct_gap") else ())
-        ],
+        gaps=gaps.gaps(snapshot),
     )
 
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, Literal
 
+from serve import service_classes
 from serve.evidence import number
-from serve.records import ClassHistory, ClassRow, Column, History, MachineOverview, Overview, SystemOverview
+from serve.records import (
+    ClassHistory,
+    ClassMsu,
+    ClassRow,
+    Column,
+    History,
+    MachineOverview,
+    Overview,
+    SystemOverview,
+)
 from serve.snapshot import Snapshot
 
 Every = Literal["interval", "hour", "day"]
@@ -45,6 +55,11 @@ _SERIES = (
     SELECT bucket, 'uncaptured', 'uncaptured', 'engines', sum(used)
     FROM (SELECT {bucket} AS bucket, smf_sid, sum(uncaptured_s) / sum(interval_s) AS used
           FROM marts.fct_uncaptured WHERE {within} GROUP BY ALL) GROUP BY ALL
+    """,
+    """
+    SELECT bucket, 'ziip_on_cp', 'zIIP work on CPs', 'engines', sum(used)
+    FROM (SELECT {bucket} AS bucket, smf_sid, sum(ziip_on_cp_s) / sum(interval_s) AS used
+          FROM marts.fct_ziip WHERE {within} GROUP BY ALL) GROUP BY ALL
     """,
     """
     WITH {own}, weighed AS (
@@ -94,6 +109,9 @@ CLASS_SUMS = """smf_sid, sum(transactions_ended) AS ended, sum(interval_s) AS se
 CLASS_FIGURES = """sum(ended / seconds) AS rate_tps, sum(cpu_s) * 1e6 / nullif(sum(ended), 0) AS cpu_us_per_tran,
       sum(cpu_s / seconds) AS engines, sum(response) / nullif(sum(timed), 0) AS response_ms"""
 
+# What `service_classes` has of a class over these days.
+SERVED = ("msu", "performance_index", "missed_pct", "ziip_engines", "ziip_on_cp_engines")
+
 _CLASS = f"""
     SELECT bucket, {CLASS_FIGURES}
     FROM (SELECT {{bucket}} AS bucket, {CLASS_SUMS}
@@ -120,13 +138,6 @@ _CLASSES = f"""
     SELECT class_name, any_value(workload) AS workload, week, {CLASS_FIGURES}
     FROM (SELECT class_name, any_value(workload) AS workload, week, {CLASS_SUMS} FROM weeks GROUP BY ALL)
     GROUP BY ALL
-"""
-
-_GOALS = """
-    SELECT class_name, arg_max(importance, interval_start_local) AS importance,
-      arg_max(goal_ms, interval_start_local) AS goal_ms, arg_max(goal_kind, interval_start_local) AS goal_kind
-    FROM marts.fct_service_class
-    WHERE system_id = ? AND class_kind = 'service_class' AND period_number <= 1 GROUP BY ALL
 """
 
 # The last 24 hours of systems and machines beside the same a week before: scope system or machine, and its name.
@@ -194,6 +205,7 @@ def overview(snapshot: Snapshot) -> Overview:
     lpars = {row["system_id"]: row for row in snapshot.rows(_LPARS)}
     on_machine = {row["machine"]: row["lpars"] for row in snapshot.rows(_ON_MACHINE)}
     names = {about["machine"]: about["machine_name"] for about in lpars.values()}
+    ratios = service_classes.capture_ratios(snapshot)
     systems, machines = [], []
     for row in snapshot.rows(_LAST_DAYS):
         last = {
@@ -225,6 +237,7 @@ def overview(snapshot: Snapshot) -> Overview:
                 system=row["name"],
                 machine=str(about["machine"] or ""),
                 machine_name=about["machine_name"],
+                capture_ratio=number(ratios.get(row["name"])),
                 lpars=about["lpars"],
                 cps=about["cps"],
                 ziips=about["ziips"],
@@ -238,7 +251,22 @@ def overview(snapshot: Snapshot) -> Overview:
         published_at=published.isoformat() if published else None,
         machines=[machine for machine in machines if machine.machine in shown],
         systems=systems,
+        classes=_class_msu(snapshot, {system.system for system in systems}),
     )
+
+
+def _class_msu(snapshot: Snapshot, systems: Container[str]) -> list[ClassMsu]:
+    return [
+        ClassMsu(
+            system=row["system_id"],
+            class_name=row["class_name"],
+            workload=row["workload"] or "",
+            msu=number(row["msu"]),
+            peak_msu=number(row["peak_msu"]),
+        )
+        for row in service_classes.classes(snapshot)
+        if row["system_id"] in systems
+    ]
 
 
 def span(snapshot: Snapshot, system: str) -> tuple[dt.datetime, dt.datetime] | None:
@@ -285,7 +313,7 @@ def classes(snapshot: Snapshot, system: str, during: str = "true") -> list[Class
 
     during: SQL of the intervals that count, such as those of a shift.
     """
-    goals = {row["class_name"]: row for row in snapshot.rows(_GOALS, [system])}
+    goals = {row["class_name"]: row for row in service_classes.classes(snapshot, system, during)}
     weeks: dict[str, dict[str, dict[str, Any]]] = {}
     for row in snapshot.rows(_CLASSES.format(during=during), [system, system]):
         weeks.setdefault(row["class_name"], {})[row["week"]] = row
@@ -302,6 +330,7 @@ def classes(snapshot: Snapshot, system: str, during: str = "true") -> list[Class
                 importance=goal.get("importance"),
                 goal_ms=number(goal.get("goal_ms")),
                 goal_kind=goal.get("goal_kind"),
+                **{key: number(goal.get(key)) for key in SERVED},
                 **{key: number(now[key]) for key in ("rate_tps", "cpu_us_per_tran", "engines", "response_ms")},
                 **{
                     f"{key}_change_pct": _change(after.get(key), before.get(key))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from model.calendar import CalendarError
-from serve import cpcs, data_state, history, periods
+from serve import cpcs, data_state, history, nights, periods, service_classes
 from serve.encoding import as_json
 from serve.history import Every
 from serve.problems import Problem
@@ -67,7 +67,7 @@ def _add_histories(routes: APIRouter, service: Service) -> None:
     @routes.get("/v1/overview")
     def overview() -> Overview:
         """List machines and systems with a history: last day, peak, rolling four hours, the same day a week before."""
-        return history.overview(snapshot)
+        return history.overview(snapshot).model_copy(update={"night": nights.last(service.settings.nights)})
 
     @routes.get("/v1/systems/{system:path}/history")
     def series(
@@ -81,7 +81,12 @@ def _add_histories(routes: APIRouter, service: Service) -> None:
     def classes(system: str, shift: OfShift = "") -> Classes:
         """List the service classes of the last seven days, with the change from the seven before."""
         _span(snapshot, system, None, None)
-        return Classes(system=system, classes=history.classes(snapshot, system, during(service, shift)))
+        counted = during(service, shift)
+        return Classes(
+            system=system,
+            capture_ratio=service_classes.capture_ratios(snapshot, system, counted).get(system),
+            classes=history.classes(snapshot, system, counted),
+        )
 
     @routes.get("/v1/systems/{system:path}/classes/{class_name}")
     def class_series(

@@ -44,16 +44,42 @@ class SystemOverview(LastDay):
     lpars: list[str]
     cps: int | None
     ziips: int | None
+    capture_ratio: float | None = Field(description="of the last seven days; null without class records")
     first_start_local: str
     last_start_local: str
+
+
+class ClassMsu(BaseModel):
+    """The MSU of a service class over the last seven recorded days."""
+
+    system: str
+    class_name: str
+    workload: str
+    msu: float | None = Field(description="mean")
+    peak_msu: float | None = Field(description="highest interval")
+
+
+class LastNight(BaseModel):
+    """What became of the last night."""
+
+    day: str = Field(description="day of the records")
+    started: str = Field(description="UTC")
+    ended: str | None = Field(description="UTC; null while it runs")
+    verdict: str
+    files: int
+    records: int
+    errors: list[str]
+    page: str = Field(description="address of its page")
 
 
 class Overview(BaseModel):
     """Every machine and system with a history in the published snapshot."""
 
     published_at: str | None
+    night: LastNight | None = Field(default=None, description="null before the first night")
     machines: list[MachineOverview]
     systems: list[SystemOverview]
+    classes: list[ClassMsu] = Field(description="service classes, those that use most MSU first")
 
 
 class NamedShift(BaseModel):
@@ -165,12 +191,18 @@ class ClassRow(BaseModel):
     engines: float | None
     response_ms: float | None
     response_ms_change_pct: float | None
+    msu: float | None = Field(description="mean MSU of its CP time")
+    performance_index: float | None = Field(description="mean over intervals of its worst served period")
+    missed_pct: float | None = Field(description="intervals with a performance index above 1, percent")
+    ziip_engines: float | None
+    ziip_on_cp_engines: float | None = Field(description="zIIP-eligible work that ran on CPs")
 
 
 class Classes(BaseModel):
     """The service classes of a system, those that use most first."""
 
     system: str
+    capture_ratio: float | None = Field(description="of the last seven days; null without class records")
     classes: list[ClassRow]
 
 
@@ -235,13 +267,15 @@ class Quality(BaseModel):
 
 
 class Gap(BaseModel):
-    """A time without intervals inside a history; with an IPL in it, the system was down."""
+    """A time without records, or without those of one kind, inside a history."""
 
     system: str
     from_local: str
     to_local: str
     hours: float
+    records: str = Field(description="all, some, or the kind that is missing")
     ipl_local: str | None
+    cause: str
 
 
 class Files(BaseModel):

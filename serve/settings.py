@@ -98,6 +98,11 @@ class Settings(BaseModel):
         return self.home / "quality"
 
     @property
+    def nights(self) -> Path:
+        """What became of nights, a file and a page each."""
+        return self.home / "nights"
+
+    @property
     def tokens(self) -> Path:
         """Who may ask, with their tokens as digests."""
         return self.home / "tokens.json"

@@ -1,6 +1,7 @@
 -- How much storage does a session take?
 -- Total at measured points whose condition or name gives the number of sessions or clients. `kb_per_added_session` is
 -- the slope from the point before, without the storage that needs no session.
+-- needs: measured points, which a runs file names (docs/loading.md)
 with used as (
   select system_id, value as kb,
     try_cast(coalesce(nullif(regexp_extract(condition, '(?:sessions|clients)=([0-9]+)', 1), ''), point) as integer) as sessions

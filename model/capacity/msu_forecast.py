@@ -212,15 +212,17 @@ def _subject(
     each = [_peak(members, growth, table, weeks_ago, most, draws, i) * scatter for i in range(len(weeks))]
     peaks = np.stack(each, axis=1)
     peaks = np.minimum(peaks, max(whole, float(recorded[top])))
-    capacity = None
-    if all(one.capacity_msu is not None for one in members) and scope == "lpar":
-        capacity = members[0].capacity_msu
+    capacity = members[0].capacity_msu if scope == "lpar" else None
+    basis = "recorded" if capacity is not None else "engines"
+    if capacity is None and math.isfinite(whole):
+        capacity = whole
     first = np.datetime64(last, "D")
     return {
         "scope": scope,
         "name": name,
         "lpars": [one.lpar for one in members],
         "capacity_msu": capacity,
+        "capacity_basis": None if capacity is None else basis,
         "recorded": {
             "from_local": str(times[0]),
             "to_local": str(times[-1]),

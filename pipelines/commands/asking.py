@@ -42,4 +42,4 @@ def questions(
         csv_rows.write(found, sys.stdout.buffer)
     else:
         typer.echo(f"{asked.title} {asked.remark}\n")
-        typer.echo(known.shown(found))
+        typer.echo(known.shown(asked, found))

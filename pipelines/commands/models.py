@@ -20,11 +20,15 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def systems(as_json: Json = False) -> None:
-    """List calibrated systems and reference systems.
+def systems(
+    reference: Annotated[bool, typer.Option("--reference", help="List the reference systems, too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List your own systems, and the reference systems.
 
-    The list shows what is known of each system, what can be reproduced and what can be predicted. If one of your own
-    systems cannot be predicted, it was loaded but not calibrated: `etalon fit` reports the reason.
+    Of your own systems the list shows CPC, engines, records, and whether the model can be asked about them. If it
+    cannot, the system was loaded but not calibrated: `etalon fit` reports the reason. Of a reference system it shows
+    what is known, what can be reproduced and what can be predicted.
     """
     from model.capacity.questions import askable
     from model.lab.renderable import renderable
@@ -40,9 +44,9 @@ def systems(as_json: Json = False) -> None:
             typer.echo(f"etalon: without predictions: {error}", err=True)
     can_be_asked = askable(bundle)
     known, rendered = {about.system: about for about in overview()}, set(renderable())
+    own = sorted({*can_be_asked, *provenance.published(home)} - {"", *known})
     rows: list[dict[str, Any]] = []
-    names = {*known, *can_be_asked, *provenance.published(home)} - {""}
-    for name in sorted(names, key=lambda name: (name in known, name)):
+    for name in (*own, *sorted(known)):
         about = known.get(name)
         rows.append(
             {
@@ -59,8 +63,28 @@ def systems(as_json: Json = False) -> None:
     if as_json:
         gates = {name: entry.get("gate") for name, entry in bundle["systems"].items()}
         typer.echo(documents.dumps({"systems": [row | {"gate": gates.get(row["system"])} for row in rows]}, indent=2))
+        return
+    if own:
+        typer.echo(text.table([_own(name, bundle["systems"].get(name), name in can_be_asked) for name in own]))
+    if own and not reference:
+        typer.echo(f"\nand {len(known)} reference systems, which `etalon systems --reference` lists")
     else:
-        typer.echo(text.table(rows))
+        typer.echo(("\n" if own else "") + text.table(rows[len(own) :]))
+
+
+def _own(name: str, entry: Mapping[str, Any] | None, predict: bool) -> dict[str, Any]:
+    """A line about a system of the installation: `entry` is its part of the bundle, None where it has none."""
+    entry = entry or {}
+    period, gate = entry.get("period"), (entry.get("gate") or {}).get("passed")
+    return {
+        "system": name,
+        "CPC": (entry.get("on_machine") or {}).get("name"),
+        "CPs": entry.get("engines"),
+        "zIIPs": (entry.get("ziip") or {}).get("engines"),
+        "records": f"{period[0][:10]} to {period[1][:10]}" if period else None,
+        "gate": None if gate is None else "passes" if gate else "does not pass",
+        "predict": predict,
+    }
 
 
 def fit(as_json: Json = False) -> None:
@@ -128,10 +152,13 @@ def validate(
         typer.echo(documents.dumps(plain, indent=2))
     else:
         columns = ("system", "point", "etr_tps", "metric", "measured", "predicted", "error_pct", "lo", "hi", "covered")
-        typer.echo(text.table([*map(documents.for_readers, plain["rows"])], {name: name for name in columns}))
-        if plain["histories"]:
-            typer.echo("\n" + text.table([*map(documents.for_readers, plain["histories"])]))
         columns_of_gate = {"system": "system", "name": "gate", "value": "seen", "limit": "limit", "passed": "passed"}
-        typer.echo("\n" + text.table([*map(documents.for_readers, plain["checks"])], columns_of_gate))
+        tables = (
+            (plain["rows"], {name: name for name in columns}),
+            (plain["histories"], None),
+            (plain["checks"], columns_of_gate),
+        )
+        shown = [text.table([*map(documents.for_readers, rows)], heads) for rows, heads in tables if rows]
+        typer.echo("\n\n".join(shown))
     if not found.passed:
         raise EtalonError("no system passes its validation gate", Exit.GATE)

@@ -38,6 +38,8 @@ const known = {
   studies: new Map(),
   histories: new Map(),
   machines: new Map(),
+  classes: [],
+  night: null,
   published: null,
   modelVersion: null,
   problem: null,
@@ -55,6 +57,8 @@ async function learn() {
   } else known.problem = models.reason;
   if (recorded.status === "fulfilled") {
     known.published = recorded.value.published_at;
+    known.night = recorded.value.night;
+    known.classes = recorded.value.classes;
     known.machines = new Map(recorded.value.machines.map((machine) => [machine.machine, machine]));
     known.histories = new Map(recorded.value.systems.map((system) => [system.system, system]));
   } else known.snapshotProblem = recorded.reason;

@@ -49,7 +49,7 @@ export const spanOf = (params) =>
   Object.fromEntries(["from", "to"].filter((key) => params.get(key)).map((key) => [key, params.get(key)]));
 
 // The form of the time shown; `go` takes its first and last local time, empty for all of it.
-export function spanForm(about, span, go, said) {
+export function spanForm(about, span, go, said, ...more) {
   const first = h("input", { type: "date", value: (span.from ?? about.first_start_local).slice(0, 10) });
   const last = h("input", { type: "date", value: (span.to ?? about.last_start_local).slice(0, 10) });
   const show = (event) => {
@@ -63,6 +63,7 @@ export function spanForm(about, span, go, said) {
     h("label", {}, "to ", last),
     h("button", {}, "Show"),
     h("button", { type: "button", className: "plain", onclick: () => go("", "") }, "All"),
+    ...more,
     said && h("p", { className: "quiet" }, said),
   );
 }

@@ -17,6 +17,8 @@ const MEANINGS = {
     "Mean MSU of the last four hours; many software charges depend on its peak of the month.",
   "share of the machine by weight or cap":
     "The engines that the LPAR can get: its share of the shared engines by weight, engines that others leave, at most its cap.",
+  "capture ratio": "Share of the CPU time that WLM charged to service classes; the rest is uncaptured.",
+  PI: "Performance index: 1 or less where work meets its goal, 2 where it takes twice as long.",
   using: "Time the work has an engine or device.",
   uncaptured: "CPU time that WLM charged to no class.",
   "probability of being the bottleneck": "Share of the model's posterior samples in which this resource has the highest utilization.",

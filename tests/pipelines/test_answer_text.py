@@ -56,6 +56,9 @@ def test_classes_have_a_line_each_with_their_figures_beside_each_other(bundle):
     lines = [line.split() for line in answer_text.answer(found).splitlines()]
     assert ["class", "response_ms", "[ms]", "etr_tps", "[tran/s]"] in lines
     assert ["HIGH", "3", "(2", "…", "4)", "7"] in lines and ["LOW", "3", "(2", "…", "4)", "–"] in lines
+    unknown = {"lo": None, "hi": None, "value": None, "unit": "ms", "metric": "response_p90_ms"}
+    found["outputs"] += [unknown | {"condition": f"class={name}"} for name in ("HIGH", "LOW")]
+    assert "response_p90_ms" not in answer_text.answer(found), "a column of dashes"
     found["outputs"].append(shown | {"condition": "class=LOW; section=other"})
     assert not any("[ms]" in line for line in map(str.split, answer_text.answer(found).splitlines()))
 

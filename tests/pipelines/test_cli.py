@@ -137,6 +137,10 @@ def test_systems_are_listed_beside_a_champion_of_another_release(etalon, tmp_pat
     listed = json.loads(done.stdout)["systems"]
     assert len(listed) > 60 and not any(row["predict"] for row in listed)
     assert [row["system"] for row in listed if row["class"] == "own"] == [listed[0]["system"]] == ["ZPRD"]
+    short, long = etalon("systems").stdout, etalon("systems", "--reference").stdout
+    assert "ZPRD" in short and "cics53-18cp" not in short
+    assert short.rstrip().endswith(f"and {len(listed) - 1} reference systems, which `etalon systems --reference` lists")
+    assert long.index("ZPRD") < long.index("cics53-18cp")
 
 
 def test_debug_shows_where_a_fault_happened(etalon):

@@ -221,7 +221,7 @@ def test_mobile_work_is_counted_once_though_report_classes_overlap(home):
 
 def test_a_question_without_an_answer_says_so(home):
     asked = questions.Question("none", "None?", "", "select system_id from marts.fct_point where false")
-    assert questions.shown(questions.answer(home.snapshot, asked)).endswith(questions.NOTHING)
+    assert questions.shown(asked, questions.answer(home.snapshot, asked)).endswith(asked.nothing)
 
 
 def test_an_unknown_question_is_refused_with_those_there_are():

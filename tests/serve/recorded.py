@@ -61,14 +61,21 @@ def record(home: Path) -> None:
             "interval_end_local AS interval_end_utc FROM rows"
         )
         con.execute(
-            "CREATE TABLE marts.fct_gap AS SELECT 'PRDA' AS system_id, 3600.0 AS gap_s, "
+            "CREATE TABLE marts.fct_gap AS SELECT 'PRDA' AS system_id, 'PRDA' AS smf_sid, 3600.0 AS gap_s, "
             "TIMESTAMP '2026-09-08 06:00:00' AS gap_start_local, TIMESTAMP '2026-09-08 07:00:00' AS gap_end_local, "
             "TIMESTAMP '2026-09-08 06:40:00' AS ipl_local"
         )
         con.execute(
             "CREATE TABLE marts.fct_service_class AS SELECT *, 'service_class' AS class_kind, \"class\" AS class_name, "
             "1 AS period_number, 2 AS importance, 30.0 AS goal_ms, 'average response' AS goal_kind, "
-            "0.4 AS performance_index, 'CICS' AS workload, 70.0 AS cp_msu FROM rows"
+            "if(hour(interval_start_local::timestamp) < 6, 1.2, 0.4) AS performance_index, 'CICS' AS workload, "
+            "70.0 AS cp_msu, 25.0 AS appl_ziip_pct, 5.0 AS appl_ziip_on_cp_pct FROM rows"
+        )
+        con.execute("CREATE TABLE marts.fct_ziip AS SELECT *, 180.0 AS ziip_on_cp_s FROM rows")
+        con.execute(
+            "CREATE TABLE marts.fct_system_event AS SELECT 'PRDA' AS system_id, 'PRDA' AS smf_sid, "
+            "'records lost' AS event, TIMESTAMP '2026-09-10 09:00:00' AS event_start_local, "
+            "TIMESTAMP '2026-09-10 09:30:00' AS event_end_local, 1234 AS records_lost"
         )
         con.execute(
             "CREATE TABLE marts.fct_cpc_interval AS WITH described AS ("

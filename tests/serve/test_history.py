@@ -292,10 +292,41 @@ def test_files_name_no_folder_and_gaps_are_found(client, history):
     found = client("GET", "/v1/files").json()
     assert found["files"][0]["file"] == "day.smf"
     assert "private" not in json.dumps(found)
-    (gap,) = found["gaps"]
-    assert (gap["from_local"], gap["hours"]) == ("2026-09-08T06:00:00", 1.0)
-    assert gap["ipl_local"] == "2026-09-08T06:40:00"
+    gap, lost = found["gaps"]
+    assert (gap["from_local"], gap["hours"], gap["records"]) == ("2026-09-08T06:00:00", 1.0, "all")
+    assert (gap["ipl_local"], gap["cause"]) == ("2026-09-08T06:40:00", "down: IPL at 06:40")
+    assert (lost["from_local"], lost["hours"], lost["records"]) == ("2026-09-10T09:00:00", 0.5, "some")
+    assert lost["cause"] == "SMF lost 1,234 records (SMF 7: buffers full, or a filter)"
     assert found["days"]["PRDA"]["2026-09-08"] == 23.0
+
+
+def test_intervals_without_the_records_of_one_kind_are_one_gap(client, history):
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        con.execute("DELETE FROM marts.fct_service_class WHERE interval_start_local::date = DATE '2026-09-12'")
+    gap = client("GET", "/v1/files").json()["gaps"][0]
+    assert (gap["from_local"], gap["to_local"], gap["hours"]) == ("2026-09-12T00:00:00", "2026-09-13T00:00:00", 24.0)
+    assert gap["records"] == "SMF 72.3"
+    assert gap["cause"] == "no IPL and no loss recorded: look for a dump that was not loaded"
+
+
+def test_the_last_night_is_in_the_overview_with_its_page(client, history):
+    assert client("GET", "/v1/overview").json()["night"] is None
+    night = {"day": "2026-11-20", "started": "2026-11-21T00:15:00Z", "ended": "2026-11-21T00:40:00Z", "built": ""}
+    night |= {"steps": {}, "files": [{"records": 5}, {"records": 7}], "lacks": [], "quality": None, "model": None}
+    night |= {"errors": [], "notes": [], "verdict": "fine"}
+    (history / "nights").mkdir()
+    (history / "nights" / "2026-11-21T001500Z.json").write_text(json.dumps(night))
+    found = client("GET", "/v1/overview").json()["night"]
+    assert (found["day"], found["files"], found["records"], found["verdict"]) == ("2026-11-20", 2, 12, "fine")
+    assert found["page"] == "/nights/2026-11-21T001500Z.html"
+
+
+def test_classes_have_their_msu_their_goal_and_ziip_overflow_by_shift(client, history):
+    (row,) = client("GET", "/v1/systems/PRDA/classes").json()["classes"]
+    assert (row["msu"], row["missed_pct"], row["ziip_on_cp_engines"]) == (70.0, 25.0, pytest.approx(0.05))
+    found = client("GET", "/v1/systems/PRDA/classes?shift=prime").json()
+    assert found["classes"][0]["missed_pct"] == 0.0
+    assert found["capture_ratio"] == pytest.approx(1 - 0.1 / (1 + 12.5 / 24), abs=0.01)
 
 
 def test_the_records_behind_an_interval_are_named(client, history):

@@ -307,6 +307,81 @@ def test_the_overview_says_of_what_day_old_records_are_and_counts_time_from_toda
     assert "the last records are of" not in seen.text()
 
 
+def test_a_full_cpc_is_one_alert_with_the_time_of_its_peak_and_not_one_of_each_lpar(seen):
+    def full(route):
+        found = route.fetch().json()
+        crossing = {"resource": "machine 3906-704 CEC1", "value": None, "lo": None, "hi": None, "already": True}
+        route.fulfill(json={**found, "first": crossing, "crossings": [crossing]})
+
+    seen.page.route("**/v1/headroom", full)
+    page = seen.go("overview")
+    page.wait_for_selector("section[aria-label^='CPCs and LPARs'] table:not(:has([aria-busy]))")
+    alerts = [text for text in page.locator(".attention li").all_inner_texts() if "90 %" in text]
+    assert len(alerts) == 1
+    assert re.fullmatch(r"CPC 3906-704 CEC1 \(\w+ \d+ Sep( 2026)? 23:00\): over 90 % at the recorded peak", alerts[0])
+
+
+def test_the_overview_has_peaks_with_their_time_msu_by_class_and_gaps_with_their_cause(seen):
+    def night(route):
+        found = route.fetch().json()
+        found["night"] = {"day": "2026-09-22", "started": "2026-09-23T00:15:00Z", "ended": "2026-09-23T00:40:00Z"}
+        found["night"] |= {"verdict": "fine", "files": 2, "records": 12, "errors": [], "page": "/nights/x.html"}
+        route.fulfill(json=found)
+
+    seen.page.route("**/v1/overview", night)
+    page = seen.go("overview")
+    assert "Last night, 2026-09-23 00:15 UTC: records of 2026-09-22, 2 files, 12 records: fine" in seen.text("#night")
+    assert page.locator("#night a").get_attribute("href") == "/nights/x.html"
+    row = page.locator("section[aria-label^='CPCs and LPARs'] tbody tr").last.locator("td")
+    assert [row.nth(i).inner_text().split()[0] for i in (2, 3, 4)] == ["90.0", "100", "49.0"]
+    assert "Mon 7 Sep" in row.nth(4).inner_text() and "23:00" in row.nth(4).inner_text()
+    classes = page.locator("section[aria-label^='MSU by service class']")
+    assert "PRDA 93.2 %" in classes.inner_text()
+    assert "HIGH" in classes.locator("tbody tr").first.inner_text()
+    gaps = page.locator("section[aria-label^='Data gaps'] tbody tr").all_inner_texts()
+    assert "down: IPL at 06:40" in gaps[0] and "SMF lost 1,234 records" in gaps[1]
+
+
+def test_an_lpar_shows_starved_work_first_and_what_changed_at_a_date(seen):
+    def starved(route):
+        found = route.fetch().json()
+        (one,) = found["classes"]
+        indices = {"A": 0.4, "B": 2.5}
+        found["classes"] = [{**one, "class_name": name, "performance_index": pi} for name, pi in indices.items()]
+        route.fulfill(json=found)
+
+    seen.page.route("**/PRDA/classes?**", starved)
+    page = seen.go("lpar?system=PRDA&shift=prime")
+    rows = page.locator("section[aria-label^='Service classes'] table").first.locator("tbody tr")
+    assert [row.split("\t")[0] for row in rows.all_inner_texts()] == ["B", "A"]
+    assert page.get_by_label("Shift").input_value() == "prime"
+    section = page.locator("section[aria-label='Before and after a date']")
+    section.get_by_label("Date of the change").fill("2026-09-14")
+    section.get_by_role("button", name="Compare").click()
+    section.locator("tbody tr", has_text="CPU per transaction, HIGH").wait_for()
+    assert "change=2026-09-14" in page.url
+    section.get_by_label("Date of the change").fill("2027-01-01")
+    section.get_by_role("button", name="Compare").click()
+    section.get_by_role("alert").wait_for()
+    assert "should be from 2026-09-08 to 2026-09-22" in section.inner_text()
+
+
+def test_a_printed_chart_is_as_wide_as_the_paper(seen):
+    page = seen.go("lpar?system=PRDA")
+    page.wait_for_selector(".plot canvas")
+    page.emulate_media(media="print")
+    try:
+        widths = page.evaluate("""() => {
+          const figure = document.querySelector("main figure");
+          figure.style.width = "500px";
+          const drawn = [...figure.querySelectorAll(".uplot, .u-wrap, canvas")];
+          return drawn.map((one) => one.getBoundingClientRect().width);
+        }""")
+        assert widths and all(width == 500 for width in widths)
+    finally:
+        page.emulate_media(media="screen")
+
+
 def test_files_with_the_same_fault_are_one_row_of_the_data_view(seen):
     def faulty(route):
         found = route.fetch().json()

@@ -78,7 +78,7 @@ function measured(system, history, params, known) {
   );
 }
 
-function measuredTable(changes) {
+export function measuredTable(changes) {
   const SAID = { true: "yes", false: "within the scatter of days", null: "too few days" };
   const marked = (one) => (one.significant ? h("strong", {}, change(one.change_pct)) : change(one.change_pct));
   const rows = changes.map((one) => [

@@ -5,6 +5,7 @@ import { h, section } from "/static/dom.js";
 import { clock, figure, whole } from "/static/figures.js";
 import { of, overTime, spanForm, spanOf } from "/static/history.js";
 import { address } from "/static/route.js";
+import { shiftField } from "/static/shifts.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 
@@ -16,13 +17,18 @@ const WHOLE = { colour: "bad", dash: [6, 4], width: 1.5 };
 export async function cpc(body, { machine, params }) {
   const path = `/v1/cpcs/${encodeURIComponent(machine)}`;
   const span = spanOf(params);
-  const [about, history] = await Promise.all([ask(path), ask(`${path}/history?${new URLSearchParams(span)}`)]);
-  const go = (from, to) => {
-    location.hash = address("cpc", { machine, from, to });
+  const shift = params.get("shift") ?? "";
+  const go = (changed) => {
+    location.hash = address("cpc", { machine, ...span, shift, ...changed });
   };
+  const [about, history, shifts] = await Promise.all([
+    ask(path),
+    ask(`${path}/history?${new URLSearchParams({ ...span, shift })}`),
+    shiftField(shift, (chosen) => go({ shift: chosen })),
+  ]);
   body.append(
     peaks(about),
-    spanForm(about, span, go),
+    spanForm(about, span, (from, to) => go({ from, to }), "", shifts),
     engines(history, "cp", "Physical CPs by LPAR", "physical CPs"),
     ...(history.columns.some((one) => one.kind === "ziip_lpar" && one.values.some((value) => value > 0))
       ? [engines(history, "ziip", "Physical zIIPs by LPAR", "physical zIIPs")]

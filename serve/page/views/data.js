@@ -2,7 +2,7 @@
 
 import { ask } from "/static/client.js";
 import { h, refusal, section, svg } from "/static/dom.js";
-import { figure, minute, whole } from "/static/figures.js";
+import { clock, figure, minute, whole } from "/static/figures.js";
 import { table } from "/static/table.js";
 
 const VERDICTS = { pass: "Sound: every expectation is met.", warn: "Usable, with warnings.", fail: "Not fit for use." };
@@ -110,28 +110,25 @@ function strip(days, known, system) {
 }
 
 function gaps(files) {
-  if (!files.gaps.length) return section("Gaps", h("p", {}, "No history has a hole."));
-  return section(
-    "Gaps",
-    table(
-      [
-        { name: "System" },
-        { name: "from" },
-        { name: "to" },
-        { name: "hours", number: true, text: (v) => figure(v, 3) },
-        { name: "why" },
-      ],
-      files.gaps.map((gap) => [
-        gap.system,
-        minute(gap.from_local),
-        minute(gap.to_local),
-        gap.hours,
-        gap.ipl_local ? `down: IPL ${minute(gap.ipl_local)}` : "no record says",
-      ]),
-      "Holes in the histories",
-    ),
-  );
+  const title = "Gaps and lost records, local time";
+  if (!files.gaps.length) return section(title, h("p", {}, "No history has a gap, and SMF lost no records."));
+  return section(title, gapsTable(files.gaps));
 }
+
+// Times without records, each with its cause: overview and data view show the same.
+export const gapsTable = (gaps) =>
+  table(
+    [
+      { name: "System" },
+      { name: "from" },
+      { name: "to" },
+      { name: "hours", number: true, text: (v) => figure(v, 3) },
+      { name: "records", prose: true },
+      { name: "cause", prose: true },
+    ],
+    gaps.map((gap) => [gap.system, clock(gap.from_local), clock(gap.to_local), gap.hours, gap.records, gap.cause]),
+    "Times without records, and why",
+  );
 
 const MOST_NAMED = 5;
 

@@ -5,9 +5,12 @@ import { chart, withHoles } from "/static/chart.js";
 import { answering, h, section } from "/static/dom.js";
 import { change, counted, figure, minute, seconds, whole } from "/static/figures.js";
 import { of, overTime, spanForm, spanOf } from "/static/history.js";
-import { address } from "/static/route.js";
+import { around, changed } from "/static/periods.js";
+import { address, keep } from "/static/route.js";
+import { shiftField } from "/static/shifts.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
+import { measuredTable } from "/static/views/compare.js";
 import { spelt, unit, words } from "/static/words.js";
 
 const TARGET_PCT = 90;
@@ -20,8 +23,15 @@ export async function lpar(body, { system, params, known }) {
       `No history of intervals is known of ${system}: ask What if about measured points, or see Overview.`,
     );
   const span = spanOf(params);
-  const query = new URLSearchParams(span).toString();
-  const [history, classes] = await Promise.all([ask(`${path}/history?${query}`), ask(`${path}/classes`)]);
+  const shift = params.get("shift") ?? "";
+  const query = new URLSearchParams({ ...span, shift }).toString();
+  const [history, classes, shifts] = await Promise.all([
+    ask(`${path}/history?${query}`),
+    ask(`${path}/classes?${new URLSearchParams({ shift })}`),
+    shiftField(shift, (chosen) => {
+      location.hash = address("lpar", { ...Object.fromEntries(params), system, shift: chosen });
+    }),
+  ]);
   body.append(
     spanForm(
       about,
@@ -34,11 +44,13 @@ export async function lpar(body, { system, params, known }) {
         about.machine ? h("a", { href: address("cpc", { machine: about.machine }) }, about.machine_name) : about.machine_name,
         `${about.cps ? `, ${counted(about.cps, "CP")}` : ""}${about.ziips ? `, ${counted(about.ziips, "zIIP")}` : ""}`,
       ],
+      shifts,
     ),
     engines(history, about),
     ...ziips(history),
     ...msu(history),
-    classTable(system, classes, span),
+    classTable(system, classes, { ...span, shift }),
+    aroundDate(system, about, params),
   );
   if (params.get("class")) body.append(await oneClass(path, system, params.get("class"), query));
   body.append(behind(path, about, params));
@@ -88,6 +100,7 @@ function ziips(history) {
   if (!busy.some((column) => column.values.some((value) => value > 0))) return [];
   const lines = [
     ...busy.map((column) => ({ ...column, name: "busy", colour: "c3" })),
+    ...of(history, "ziip_on_cp").map((column) => ({ ...column, name: "zIIP work on CPs", colour: "bad", width: 1.5 })),
     ...of(history, "ziip_online").map((column) => ({ ...column, name: "zIIPs online", colour: "c8", width: 1.5 })),
   ];
   return [section("zIIPs in use", overTime(history, { title: "zIIPs in use", unit: "engines", lines }))];
@@ -100,39 +113,103 @@ function msu(history) {
   return lines.length ? [section("MSU", overTime(history, { title: "MSU and their R4HA", unit: "MSU", lines }))] : [];
 }
 
-function classTable(system, classes, span) {
-  const rows = classes.classes.map((row) => [
-    h("a", { href: address("lpar", { system, ...span, class: row.class_name }) }, row.class_name),
+// Work that misses its goal first, the most starved on top; then what uses most.
+function classTable(system, classes, kept) {
+  const order = (one) => ((one.performance_index ?? 0) > 1 ? one.performance_index : 0);
+  const sorted = classes.classes.toSorted((a, b) => order(b) - order(a) || (b.engines ?? 0) - (a.engines ?? 0));
+  const index = (v) => (v > 1 ? h("strong", { className: "bad" }, figure(v, 3)) : figure(v, 3));
+  const rows = sorted.map((row) => [
+    h("a", { href: address("lpar", { system, ...kept, class: row.class_name }) }, row.class_name),
     row.workload,
     row.importance,
+    row.performance_index === null ? null : index(row.performance_index),
+    row.missed_pct,
+    row.msu,
     row.engines,
     row.rate_tps,
     row.rate_tps_change_pct,
     row.cpu_us_per_tran,
     row.cpu_us_per_tran_change_pct,
+    row.ziip_on_cp_engines,
     row.response_ms,
     row.response_ms_change_pct,
     row.goal_ms,
   ]);
+  const trend = { name: "trend", number: true, text: change };
+  const caption = "Service classes, last seven days against the seven before";
   return section(
-    "Service classes, last seven days against the seven before",
+    caption,
+    classes.capture_ratio === null
+      ? null
+      : h("p", {}, term("capture ratio", "Capture ratio"), `: ${figure(100 * classes.capture_ratio, 3)} %.`),
     table(
       [
         { name: "Class", term: term("service class", "Class") },
         { name: "workload" },
         { name: "importance", number: true, term: term("importance"), text: (v) => v ?? "–" },
+        { name: "PI", number: true, term: term("PI") },
+        { name: "PI above 1, % of intervals", number: true, text: (v) => figure(v, 2) },
+        { name: "MSU", number: true, text: (v) => figure(v, 3) },
         { name: "engines", number: true },
         { name: "rate", unit: "transactions/s", number: true },
-        { name: "trend", number: true, text: change },
+        trend,
         { name: "CPU", unit: "µs/transaction", number: true, text: (v) => figure(v, 5) },
-        { name: "trend", number: true, text: change },
+        trend,
+        { name: "zIIP work on CPs", unit: "engines", number: true, text: (v) => (v ? figure(v, 2) : "–") },
         { name: "response", unit: "ms", number: true },
-        { name: "trend", number: true, text: change },
+        trend,
         { name: "goal", unit: "ms", number: true, text: (v) => figure(v, 3) },
       ],
       rows,
-      "Service classes of the last seven days",
+      caption,
     ),
+    workloads(classes.classes),
+  );
+}
+
+// CPU of regions is in classes of their own, so that only all classes of a workload have all CPU of a transaction.
+function workloads(classes) {
+  const groups = [...Map.groupBy(classes, (one) => one.workload)].map(([name, members]) => {
+    const sum = (key) => members.reduce((total, one) => total + (one[key] ?? 0), 0);
+    const rate = sum("rate_tps");
+    return [name, sum("msu"), sum("engines"), rate, rate ? (1e6 * sum("engines")) / rate : null, sum("ziip_on_cp_engines")];
+  });
+  const caption = "CPU per transaction by workload, its regions included, last seven days";
+  return table(
+    [
+      { name: "Workload" },
+      { name: "MSU", number: true, text: (v) => figure(v, 3) },
+      { name: "engines", number: true },
+      { name: "rate", unit: "transactions/s", number: true },
+      { name: "CPU", unit: "µs/transaction", number: true, text: (v) => figure(v, 5) },
+      { name: "zIIP work on CPs", unit: "engines", number: true, text: (v) => (v ? figure(v, 2) : "–") },
+    ],
+    groups.sort((a, b) => b[2] - a[2]),
+    caption,
+  );
+}
+
+// What changed at a date, such as that of a release: the days before it beside as many from it on.
+function aroundDate(system, about, params) {
+  const found = h("div", { ariaLive: "polite" }),
+    answered = answering(found);
+  const date = h("input", { type: "date", required: true, value: params.get("change") ?? "" });
+  const show = async (event) => {
+    event?.preventDefault();
+    if (event) keep("lpar", { ...Object.fromEntries(params), system, change: date.value });
+    await answered(async () => measuredTable(await changed(system, around(about, date.value, params.get("shift")))));
+  };
+  if (date.value) show();
+  return section(
+    "Before and after a date",
+    h(
+      "form",
+      { className: "row", ariaLabel: "Before and after a date", onsubmit: show },
+      h("label", {}, "Date of the change ", date),
+      h("button", {}, "Compare"),
+      h("p", { className: "quiet" }, "A: up to seven days before the date; B: as many days from the date on."),
+    ),
+    found,
   );
 }
 

@@ -2,12 +2,13 @@
 
 import { ask } from "/static/client.js";
 import { answering, h, refusal, section } from "/static/dom.js";
-import { change, day, daysUntil, figure, lasting, staleness, whole } from "/static/figures.js";
+import { change, clock, day, daysUntil, figure, lasting, minute, staleness, whole } from "/static/figures.js";
 import { resourceName } from "/static/parts.js";
 import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
 import { address } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
+import { gapsTable } from "/static/views/data.js";
 import { named, unit } from "/static/words.js";
 
 const TIGHT_PCT = 80,
@@ -15,7 +16,9 @@ const TIGHT_PCT = 80,
   JUMP_PCT = 10,
   LEAST_CHANGE_PCT = 1,
   MOST_CHANGES = 15,
-  MOST_NAMED = 3;
+  MOST_NAMED = 3,
+  MOST_GAPS = 5,
+  MOST_CLASSES = 12;
 // What is nearest to being full comes after these by its days.
 const RANK = { data: -5, stale: -4, full: -3, tight: -2, jump: 1e5, gate: 1e6 };
 const VERDICTS = { pass: "sound", warn: "usable, with warnings", fail: "not fit for use" };
@@ -28,7 +31,10 @@ function rankOf(crossing) {
 }
 
 export async function overview(body, { known }) {
-  const quality = await ask("/v1/quality").catch(() => ({ verdict: null, problems: [] }));
+  const [quality, files] = await Promise.all([
+    ask("/v1/quality").catch(() => ({ verdict: null, problems: [] })),
+    known.published ? ask("/v1/files").catch(() => ({ gaps: [] })) : { gaps: [] },
+  ]);
   const points = [...known.systems.values()].filter((system) => !system.period);
   const studied = [...known.byCondition].map((name) => known.studies.get(name));
   if (!known.histories.size && !points.length && !studied.length)
@@ -62,13 +68,77 @@ export async function overview(body, { known }) {
       tile("LPARs", String(known.histories.size), null, "#/overview"),
       points.length ? tile("Systems of measured points", String(points.length), null, "#/what-if") : null,
     ),
+    ...lastNight(known.night),
     section("Alerts", attention),
     everyLpar(known, look) ?? "",
+    ...classTable(known),
+    ...(files.gaps.length ? [section("Data gaps, local time", gapsTable(files.gaps.slice(0, MOST_GAPS)), more(files.gaps))] : []),
     ...lastWeek([...known.histories.values()]),
     points.length ? measuredPoints(points) : "",
     studied.length ? measuredAtConditions(studied) : "",
   );
   if (known.problem) body.append(refusal(known.problem));
+}
+
+const more = (gaps) =>
+  gaps.length > MOST_GAPS
+    ? h("p", { className: "quiet" }, h("a", { href: "#/data" }, `All ${gaps.length} gaps`), ", the longest first")
+    : "";
+
+// The last night in one line, with a link to its page.
+function lastNight(night) {
+  if (!night) return [];
+  const outcome = night.ended ? night.verdict || "done" : "running";
+  return [
+    h(
+      "p",
+      { className: night.errors.length ? "warning" : "quiet", id: "night" },
+      h("a", { href: night.page }, `Last night, ${minute(night.started)} UTC`),
+      `: records of ${night.day}, ${whole(night.files)} files, ${whole(night.records)} records: ${outcome}`,
+    ),
+  ];
+}
+
+// Which classes use the MSU, and how much of the CPU time is charged to any.
+function classTable(known) {
+  const classes = known.classes.filter((one) => one.msu);
+  if (!classes.length) return [];
+  const total = new Map();
+  for (const one of classes) total.set(one.system, (total.get(one.system) ?? 0) + one.msu);
+  const ratios = [...known.histories.values()].flatMap((one) =>
+    one.capture_ratio ? [`${one.system} ${figure(100 * one.capture_ratio, 3)} %`] : [],
+  );
+  const caption = "MSU by service class, last seven days";
+  return [
+    section(
+      caption,
+      ratios.length ? h("p", {}, term("capture ratio", "Capture ratio"), `: ${ratios.join(", ")}.`) : null,
+      table(
+        [
+          { name: "LPAR" },
+          { name: "class" },
+          { name: "workload" },
+          { name: "mean MSU", number: true, text: (v) => figure(v, 3) },
+          { name: "of the LPAR's classes", number: true, text: (v) => `${figure(v, 2)} %` },
+          { name: "highest MSU", number: true, text: (v) => figure(v, 3) },
+        ],
+        classes
+          .slice(0, MOST_CLASSES)
+          .map((one) => [
+            h("a", { href: address("lpar", { system: one.system, class: one.class_name }) }, one.system),
+            one.class_name,
+            one.workload,
+            one.msu,
+            (100 * one.msu) / total.get(one.system),
+            one.peak_msu,
+          ]),
+        caption,
+      ),
+      classes.length > MOST_CLASSES
+        ? h("p", { className: "quiet" }, `The largest ${MOST_CLASSES} of ${classes.length} classes; the LPAR view has all of an LPAR.`)
+        : null,
+    ),
+  ];
 }
 
 const whatIf = (system) => h("a", { href: address("what-if", { system }) }, system);
@@ -110,6 +180,10 @@ export function verdict(gate) {
   return gate.passed ? "passes" : "does not pass";
 }
 
+// A recorded peak with its date and time.
+const peak = (value, at) =>
+  value === null ? "–" : h("span", {}, h("strong", {}, figure(value, 3)), h("span", { className: "quiet" }, ` ${clock(at)}`));
+
 // One table, so that all LPARs are seen at once: each below its machine, unless it has the machine to itself.
 function everyLpar(known, look) {
   const machines = Map.groupBy([...known.histories.values()], (system) => system.machine);
@@ -120,11 +194,13 @@ function everyLpar(known, look) {
     return [
       link,
       fits,
+      peak(one.highest_r4ha_msu, one.highest_r4ha_at),
+      peak(one.highest_msu, one.highest_msu_at),
+      peak(one.highest_busy_pct, one.highest_at),
+      one.r4ha_msu,
       one.mean_busy_pct,
       one.peak_busy_pct,
       trend(one),
-      one.highest_busy_pct,
-      one.r4ha_msu,
       one.cps,
       one.ziips || null,
       model,
@@ -149,17 +225,19 @@ function everyLpar(known, look) {
   const columns = [
     { name: "LPAR" },
     { name: "headroom to 90 %", term: term("headroom", "headroom to 90 %") },
-    { name: "mean", number: true, unit: "%", text: (v) => figure(v, 3) },
-    { name: "peak", unit: "%", number: true, text: (v) => figure(v, 3) },
+    { name: "R4HA peak (MSU)", term: term("R4HA", "R4HA peak (MSU)") },
+    { name: "MSU peak" },
+    { name: "CPU busy peak, %" },
+    { name: "R4HA, last 24 hours (MSU)", number: true, text: (v) => figure(v, 3) },
+    { name: "mean, last 24 hours", number: true, unit: "%", text: (v) => figure(v, 3) },
+    { name: "peak, last 24 hours", unit: "%", number: true, text: (v) => figure(v, 3) },
     { name: "against the week before", number: true, text: change },
-    { name: "highest ever", unit: "%", number: true, text: (v) => figure(v, 3) },
-    { name: "R4HA (MSU)", number: true, term: term("R4HA", "R4HA (MSU)"), text: (v) => figure(v, 3) },
     { name: "CPs", number: true, text: whole },
     { name: "zIIPs", number: true, term: term("zIIP", "zIIPs"), text: (v) => v ?? "–" },
     { name: "model", term: term("gate", "model") },
     { name: "recorded until" },
   ];
-  const caption = "Machines and LPARs in the last 24 hours recorded";
+  const caption = "CPCs and LPARs: recorded peaks, and the last 24 hours";
   return rows.length ? section(caption, table(columns, rows, caption)) : null;
 }
 
@@ -213,7 +291,9 @@ const trend = (one) =>
 function remark(one, look) {
   const system = one.system;
   if (one.highest_busy_pct >= TIGHT_PCT)
-    look(RANK.tight, `${system} was ${figure(one.highest_busy_pct, 3)} % busy at its peak`, "lpar", { system });
+    look(RANK.tight, `${system} was ${figure(one.highest_busy_pct, 3)} % busy at its peak, ${clock(one.highest_at)}`, "lpar", {
+      system,
+    });
   const jump = trend(one) ?? 0;
   if (Math.abs(jump) >= JUMP_PCT) {
     const more = `${figure(Math.abs(jump), 2)} % ${jump > 0 ? "more" : "less"}`;
@@ -234,22 +314,28 @@ function remarkStale(histories, look) {
 
 async function fillHeadroom(name, machine, systems, cells, look) {
   const found = await Promise.allSettled(systems.map(({ system }) => ask("/v1/headroom", { system })));
+  const cpc = machine && `machine ${machine.machine_name}`;
   systems.forEach((one, i) => {
     const { value, reason } = found[i];
-    tell(cells.get(one), value?.first, reason);
     const first = value?.first;
-    if (!first?.already && !first?.value) return;
-    const rank = rankOf(first);
-    if (rank <= SOON_DAYS)
-      look(rank, `${one.system}: ${crossed(first)} (${resourceName(first.resource)})`, "headroom", {
-        system: one.system,
-      });
+    tell(cells.get(one), first, reason, first?.resource === cpc ? "CPC " : "");
+    // A full CPC is one cause: it is reported once, below.
+    if (first?.resource !== cpc) report(first, one.system, "headroom", { system: one.system }, look);
   });
   if (!machine || !systems.length) return;
-  // Each LPAR foresees its machine by its own growth: the one that fills it first is named.
-  const own = found.flatMap(({ value }) => value?.crossings ?? []).filter((one) => one.resource === `machine ${machine.machine_name}`);
+  // Each LPAR foresees its CPC by its own growth: the earliest date counts.
+  const own = found.flatMap(({ value }) => value?.crossings ?? []).filter((one) => one.resource === cpc);
   const [first] = own.sort((a, b) => b.already - a.already || (a.value ?? "9").localeCompare(b.value ?? "9"));
   tell(cells.get(machine), first, new Error("no model knows the machine"));
+  const at = first?.already ? ` (${clock(machine.highest_at)})` : "";
+  report(first, `CPC ${machine.machine_name}${at}`, "cpc", { machine: name }, look);
+}
+
+function report(crossing, who, view, params, look) {
+  if (!crossing?.already && !crossing?.value) return;
+  const rank = rankOf(crossing);
+  const what = view === "cpc" ? "" : ` (${resourceName(crossing.resource)})`;
+  if (rank <= SOON_DAYS) look(rank, `${who}: ${crossed(crossing)}${what}`, view, params);
 }
 
 // When 90 % is crossed, seen from today: records may end long before.
@@ -259,7 +345,7 @@ function crossed(crossing) {
   return left > 0 ? `over 90 % in ${lasting(left)}` : `over 90 % since ${crossing.value} if growth went on`;
 }
 
-function tell(cell, crossing, reason) {
+function tell(cell, crossing, reason, what = "") {
   const until = crossing?.value ?? null,
     early = crossing?.lo ?? null;
   cell.removeAttribute("aria-busy");
@@ -270,12 +356,13 @@ function tell(cell, crossing, reason) {
   }
   if (crossing?.already || until) cell.className = pressing(rankOf(crossing));
   cell.textContent =
-    crossing?.already || (until && daysUntil(until) <= 0)
+    what +
+    (crossing?.already || (until && daysUntil(until) <= 0)
       ? crossed(crossing)
       : until
         ? lasting(daysUntil(until))
         : early && daysUntil(early) > 0
           ? `over 3 years (5 %: ${lasting(daysUntil(early))})`
-          : "over 3 years";
+          : "over 3 years");
   cell.title = crossing ? `${resourceName(crossing.resource)}: ${until ?? "later than three years"}` : "";
 }
