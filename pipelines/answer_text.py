@@ -1,5 +1,6 @@
 """Capacity answers as plain text."""
 
+import datetime as dt
 import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
@@ -379,20 +380,29 @@ def what_if(found: Mapping[str, Any]) -> str:
 
 def headroom(found: Mapping[str, Any]) -> str:
     """Until when it fits, for a reader."""
-    rows = [
-        {
-            "resource": row["resource"],
-            "date": "already" if row["already"] else row["value"] or "later",
-            "lo": row["lo"] or "later",
-            "hi": row["hi"] or "later",
-        }
-        for row in found["crossings"]
-    ]
-    columns = {"resource": "crossed by", "date": "most likely", "lo": "5 % by", "hi": "95 % by"}
+    rows = [{"resource": row["resource"], "date": crossing(row)} for row in found["crossings"]]
+    columns = {"resource": "resource", "date": "reaches its target"}
     growth = (f"{row['class']} {within(row['growth_pct_per_year'])} %" for row in found["growth"])
     head = flagged(_asked(found), found["notes"])
     lines = [head, table(rows, columns, "  "), f"  growth a year: {', '.join(growth)}"]
     return "\n".join([*lines, *basis(found)])
+
+
+def crossing(row: Mapping[str, Any]) -> str:
+    """When a target is reached, with the 90 % range, in words."""
+    if row["already"]:
+        return "already, at the recorded peak"
+    lo, hi = (dated(row[side]) if row[side] else "later than 3 years" for side in ("lo", "hi"))
+    if row["value"] is None:
+        return "later than 3 years" + (f" (5 % probability by {lo})" if row["lo"] else "")
+    span = f" (90 % range {lo} – {hi})" if row["lo"] != row["hi"] else ""
+    return f"around {dated(row['value'])}{span}"
+
+
+def dated(iso: str) -> str:
+    """A date as planners write it: 30 Dec 2026."""
+    day = dt.date.fromisoformat(iso[:10])
+    return f"{day.day} {day:%b %Y}"
 
 
 def forecast_msu(found: Mapping[str, Any]) -> str:

@@ -363,6 +363,12 @@ class MsuForecast(Part):
     forecast: list[ForecastWeek] = Field(description="the highest average of four weeks, MSU, every four weeks")
 
 
+class PlanAnswer(Part):
+    """The keys of `at` that a plan stands for."""
+
+    at: dict[str, float | str]
+
+
 class ForecastMsuAnswer(Part):
     """MSU to come, with the uncertainty of growth and the scatter of weekly peaks."""
 

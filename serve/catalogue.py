@@ -61,6 +61,7 @@ def describe(name: str, entry: Mapping[str, Any], has_conditions: bool = False) 
         rates=sorted(point["etr_tps"] for point in points) or list(entry["support_tps"]),
         points=points,
         classes=[stream["name"] for stream in entry["streams"]],
+        workloads={stream["name"]: stream.get("workload", "") for stream in entry["streams"]},
         metrics=metrics,
         main_metric=_main_metric(entry),
         has_response=bool(entry["response"]),

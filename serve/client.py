@@ -132,6 +132,10 @@ class Client:
         """Rolling four-hour MSU to come, by LPAR and machine."""
         return self._ask("/v1/forecast-msu", answers.ForecastMsuAnswer, system=system, at=at, weeks=weeks)
 
+    def plan(self, text: str) -> answers.PlanAnswer:
+        """The keys of ``at`` that a plan of growth (TOML) stands for."""
+        return self._ask("/v1/plan", answers.PlanAnswer, plan=text)
+
     def batch(self, questions: Sequence[tuple[str, Mapping[str, Any]]]) -> BatchAnswer:
         """Many questions, each a kind and its body, in one call."""
         items = [{"kind": kind, "question": body} for kind, body in questions]

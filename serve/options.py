@@ -18,6 +18,8 @@ UNITS = {"kb": "KB", "mb": "MB", "tps": "transactions/s"}
 """Units by the last word of a key."""
 SHARES = [OFF, ON, "0.1", "0.25", "0.5", "0.75"]
 """Shares of the work for which a published effect can be asked; on: the share it was measured on."""
+ADDED = "a system, or NAME:CPS:WEIGHT:BUSY"
+"""What stands for an LPAR to come."""
 KEYS = {"etr_tps": "Transactions per second", "engines": "General-purpose CPs", "think_time": "Think time, s"}
 KEYS |= {"file_size": "File size, MB"}
 SHORT = {word: word.upper() for word in ("http", "ifp", "ims", "jvm", "lpar", "lu2")}
@@ -43,8 +45,12 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
         options.append(Option(key="cap", label="Held to its share by weight", today=today, choices=["off", "on"]))
         held_to = machine.get("cap_engines")
         options.append(Option(key="cap_engines", label="Absolute cap, engines", today=held_to, least=0.1, most=most))
+        if each := entry.get("msu_per_engine"):
+            msu = None if held_to is None else each * held_to
+            options.append(Option(key="cap_msu", label="Absolute cap, MSU", today=msu, least=1, most=each * most))
     if machine:
         options += _of_cpc(entry, machine)
+    options += _moves(entry)
     ratings = entry.get("machine_ratings", ())
     machines = rated(ratings)
     if entry.get("service_units_per_s") or identity(str(entry.get("machine")), ratings) in machines:
@@ -67,6 +73,10 @@ def _of_cpc(entry: Mapping[str, Any], machine: Mapping[str, Any]) -> list[Option
     """What can be changed of the CPC that an LPAR shares: its engines, its LPARs, and another one in its place."""
     physical = float(machine["engines"])
     found = [Option(key="physical_cps", label="Physical CPs of the CPC", today=physical, least=1, most=2 * physical)]
+    if ziips := float(machine.get("ziips") or 0.0):
+        label = "Physical zIIPs of the CPC"
+        found.append(Option(key="physical_ziips", label=label, today=ziips, least=1, most=2 * ziips + 2))
+    found.append(Option(key="add_lpar", label="LPAR to add to the CPC", today=None, hint=ADDED))
     lpars = [one["name"] for one in machine.get("others", ()) if "name" in one]
     if lpars:
         found.append(Option(key="remove_lpar", label="LPAR to remove from the CPC", today="", choices=["", *lpars]))
@@ -75,6 +85,26 @@ def _of_cpc(entry: Mapping[str, Any], machine: Mapping[str, Any]) -> list[Option
     if cpcs:
         found.append(Option(key="cpc", label="Move the LPAR to CPC", today="", choices=["", *cpcs]))
     return found
+
+
+def _moves(entry: Mapping[str, Any]) -> list[Option]:
+    """Classes that can move to another recorded LPAR of the installation, and those of others that can come."""
+    installation = entry.get("installation", {})
+    others = {name: one for name, one in installation.items() if one.get("smf_sid") != entry.get("smf_sid")}
+    others = {name: one for name, one in others.items() if "profile" in one}
+    choices = ["", *sorted(others)]
+    found = [
+        Option(key=f"move_to.{one['name']}", label=f"Move {one['name']} to LPAR", today="", choices=choices)
+        for one in (entry["streams"] if others else ())
+    ]
+    coming: dict[str, list[str]] = {}
+    for name, other in sorted(others.items()):
+        for stream in other.get("streams", ()):
+            coming.setdefault(stream["name"], []).append(name)
+    return found + [
+        Option(key=f"move_from.{name}", label=f"Move {name} here from LPAR", today="", choices=["", *systems])
+        for name, systems in sorted(coming.items())
+    ]
 
 
 def of_conditions(bundle: Mapping[str, Any], system: str) -> tuple[list[Option], list[Option]]:

@@ -220,6 +220,16 @@ class ForecastMsuQuestion(Question):
     weeks: int = Field(default=52, ge=1, le=156, description="how far to look")
 
 
+class PlanQuestion(Question):
+    """Which keys of a question does a plan of growth stand for?"""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"plan": "growth_pct_per_year = 5\n[steps]\n2027-01-15 = 20\n"}]}
+    )
+
+    plan: str = Field(description="TOML: growth_pct_per_year, [steps], [seasons], [classes.NAME]", max_length=20_000)
+
+
 ABOUT_SYSTEMS: tuple[type[SystemQuestion], ...] = (
     PredictQuestion,
     SizeQuestion,

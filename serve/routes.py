@@ -8,14 +8,16 @@ from collections.abc import Awaitable, Callable
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from serve.answers import ForecastMsuAnswer
+from model.capacity.plans import plan_keys
+from model.capacity.questions import QuestionError
+from serve.answers import ForecastMsuAnswer, PlanAnswer
 from serve.batch import MAX_BYTES, BatchAnswer, BatchQuestion, joined
 from serve.champion import ChampionUnavailable
 from serve.encoding import as_json
 from serve.evidence import measured_points, recorded_msu, registered
 from serve.guard import take
-from serve.problems import Problem, document
-from serve.questions import ABOUT_SYSTEMS, ForecastMsuQuestion, SystemQuestion
+from serve.problems import Problem, document, of
+from serve.questions import ABOUT_SYSTEMS, ForecastMsuQuestion, PlanQuestion, SystemQuestion
 from serve.responses import json_response
 from serve.schemas import Conditions, MeasuredPoints, Models, Readiness, Systems
 from serve.service import Service
@@ -66,6 +68,15 @@ def questions(service: Service) -> APIRouter:
         recorded = as_json(await asyncio.to_thread(recorded_msu, service.snapshot))
         arguments = question.arguments().removesuffix(b"}") + b',"recorded":' + recorded + b"}"
         return _response(await service.evaluate("forecast-msu", arguments))
+
+    @router.post("/v1/plan", response_model=PlanAnswer, operation_id="plan")
+    async def plan(question: PlanQuestion, _: Request) -> Response:
+        """Read a plan of growth, as `--plan` of the command line takes it, into the keys of a question."""
+        try:
+            keys = plan_keys(question.plan)
+        except QuestionError as refused:
+            raise of(refused) from None
+        return json_response(as_json({"at": keys}))
 
     return router
 

@@ -56,6 +56,7 @@ class Option(BaseModel):
     most: float | None = None
     choices: list[str] = Field(default=[], description="values it takes where it is no number")
     measured: list[float] = Field(default=[], description="of a condition that is a number: levels that were measured")
+    hint: str = Field(default="", description="of a text: what it may be")
     meaning: str = Field(default="", description="of a published effect: what it changes, and where that was measured")
 
 
@@ -83,6 +84,7 @@ class System(BaseModel):
     )
     points: list[dict[str, Any]] = Field(description="measured points: name and rate")
     classes: list[str] = Field(description="classes that can grow or be given a rate by name")
+    workloads: dict[str, str] = Field(description="the workload of each class")
     metrics: list[dict[str, str]] = Field(
         description="metrics of the whole system that are predicted, with their units"
     )

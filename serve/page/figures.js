@@ -24,13 +24,16 @@ export const change = (pct) => {
 };
 export const day = (iso) => (iso ? iso.slice(0, 10) : "–");
 export const minute = (iso) => iso.slice(0, 16).replace("T", " ");
-// A local time of the records as planners write it: Tue 10 Nov 10:45; with the year where it is not this one.
-const CLOCK = { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" };
+const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+// A date as planners write it: 30 Dec 2026.
+export const dated = (iso) => `${Number(iso.slice(8, 10))} ${MONTHS[iso.slice(5, 7) - 1]} ${iso.slice(0, 4)}`;
+// A local time of the records: Tue 10 Nov 10:45; with the year where it is not this one.
 export function clock(iso) {
   if (!iso) return "–";
-  const at = new Date(`${iso.slice(0, 16)}Z`);
-  const year = at.getUTCFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
-  return `${at.toLocaleDateString("en-GB", { ...CLOCK, ...year }).replace(",", "")} ${iso.slice(11, 16)}`;
+  const weekday = DAYS[new Date(`${iso.slice(0, 10)}T00:00Z`).getUTCDay()];
+  const day = iso.startsWith(`${new Date().getFullYear()}`) ? dated(iso).slice(0, -5) : dated(iso);
+  return `${weekday} ${day} ${iso.slice(11, 16)}`;
 }
 // Local times of the records have no zone: they are drawn as they stand.
 export const seconds = (iso) => Date.parse(`${iso.length > 10 ? iso : `${iso}T00:00:00`}Z`) / 1000;

@@ -58,7 +58,8 @@ export const found = (answer, metric, of = "") =>
   answer.outputs.find((output) => output.metric === metric && subject(output) === of);
 
 export const CPS = "general-purpose CPs of the LPAR";
-export const resourceName = (name) => spelt(name.replace(/^of which /, "").replace(/ of the LPAR$/, ""));
+export const resourceName = (name) =>
+  spelt(name.replace(/^of which /, "").replace(/ of the LPAR$/, "").replace(/^machine /, "CPC "));
 
 export function stations(today, asked) {
   const before = new Map(today.bottleneck.stations.map((station) => [station.resource, station]));
@@ -109,11 +110,13 @@ function rest(answer) {
     : [];
 }
 
-export function responses(today, asked) {
+// Bars have a scale for each workload: a transaction of CICS would not be seen beside a batch job.
+export function responses(today, asked, workloads = {}) {
   const before = new Map(today.times.map((times) => [times.class, times]));
   const whole = (times) => [times.using_ms, ...Object.values(times.waiting_ms)].reduce((sum, ms) => sum + (ms ?? 0), 0);
-  const most = Math.max(1e-9, ...today.times.map(whole), ...asked.times.map(whole));
   const all = [...today.times, ...asked.times];
+  const kind = (times) => workloads[times.class] ?? "";
+  const most = (times) => Math.max(1e-9, ...all.filter((one) => kind(one) === kind(times)).map(whole));
   const wait = (times, name) => {
     const ms = times.waiting_ms[name];
     return ms === null || ms > LEAST_PART * whole(times) ? ms : 0;
@@ -127,15 +130,15 @@ export function responses(today, asked) {
     const old = before.get(times.class),
       now = found(asked, times.metric, times.class);
     const line = (when, one, output) => [
-      when === "today" ? times.class || "all" : "",
+      when === "baseline" ? times.class || "all" : "",
       when,
       output?.value ?? null,
       within(output, 3),
       one.using_ms,
       ...waits.map((name) => wait(one, name)),
-      output?.value === null || !output ? "no steady state" : split(one, most),
+      output?.value === null || !output ? "no steady state" : split(one, most(times)),
     ];
-    return [...(old ? [line("today", old, found(today, times.metric, times.class))] : []), line("asked", times, now)];
+    return [...(old ? [line("baseline", old, found(today, times.metric, times.class))] : []), line("scenario", times, now)];
   });
   const columns = [
     { name: "Class" },
@@ -146,5 +149,11 @@ export function responses(today, asked) {
     ...waits.map((name) => ({ name: `waiting: ${WAITS[name] ?? spelt(name)}`, unit: "ms", number: true })),
     { name: "split" },
   ];
-  return table(columns, rows, "Response by class, split into using and waiting");
+  const several = new Set(all.map(kind)).size > 1;
+  return h(
+    "div",
+    {},
+    table(columns, rows, "Response by class, split into using and waiting"),
+    several ? h("p", { className: "quiet" }, "Bars are scaled workload by workload, batch apart from transactions.") : null,
+  );
 }

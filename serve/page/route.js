@@ -18,8 +18,9 @@ export function keep(view, params) {
 
 // The keys of a question as written in one field: engines=7, growth_pct=20.
 export function keys(text) {
+  // A comma that no key follows belongs to the value, as between the steps of a plan.
   const pairs = text
-    .split(",")
+    .split(/,(?=[^,=]*=)/)
     .map((pair) => pair.split("=").map((part) => part.trim()))
     .filter(([key]) => key);
   return Object.fromEntries(

@@ -114,6 +114,21 @@ def test_a_limit_that_does_not_exist_is_said():
     assert answer_text.within({"value": None, "lo": None, "hi": None}) == "–"
 
 
+@pytest.mark.parametrize(
+    ("crossing", "words"),
+    [
+        ((None, None, None, True), "already, at the recorded peak"),
+        (("2026-12-30", "2026-11-25", "2027-02-03", False), "around 30 Dec 2026 (90 % range 25 Nov 2026 – 3 Feb 2027)"),
+        (("2026-12-30", "2026-11-25", None, False), "around 30 Dec 2026 (90 % range 25 Nov 2026 – later than 3 years)"),
+        ((None, "2026-11-25", None, False), "later than 3 years (5 % probability by 25 Nov 2026)"),
+        ((None, None, None, False), "later than 3 years"),
+    ],
+)
+def test_a_crossing_date_is_a_range_in_words(crossing, words):
+    row = dict(zip(("value", "lo", "hi", "already"), crossing, strict=True))
+    assert answer_text.crossing(row) == words
+
+
 def test_every_question_has_its_words(bundle):
     assert "highest rate: " in answer_text.max_rate(ask.max_rate(bundle, "shop", max_busy_pct=90))
     swept = answer_text.sweep(ask.sweep(bundle, "shop", "engines", [8, 12], metrics=["cpu_busy_pct"]))

@@ -366,8 +366,12 @@ def test_options_offer_what_the_records_show():
     entry = {
         "engines": 6,
         "ziip": {"engines": 2.0, "threads": 2.0},
-        "on_machine": {"name": "M1", "engines": 14.0, "capped": True, "cap_engines": 4.5, "others": [{"name": "B"}]},
-        "installation": {"b": {"profile": {}, "on_machine": {"name": "M2"}}},
+        "on_machine": {"name": "M1", "engines": 14.0, "capped": True, "cap_engines": 4.5, "others": [{"name": "B"}]}
+        | {"ziips": 3.0},
+        "installation": {
+            "b": {"profile": {}, "on_machine": {"name": "M2"}, "smf_sid": "B1", "streams": [{"name": "loans"}]}
+        },
+        "msu_per_engine": 100.0,
         "weights": {"own": 600.0, "total": 1000.0},
         "limits": [
             {"name": "HIGH", "servers": {"centre": 5.0}, "queues": {"centre": 4.0}},
@@ -390,9 +394,14 @@ def test_options_offer_what_the_records_show():
         ("weight", 600.0),
         ("cap", "on"),
         ("cap_engines", 4.5),
+        ("cap_msu", 450.0),
         ("physical_cps", 14.0),
+        ("physical_ziips", 3.0),
+        ("add_lpar", None),
         ("remove_lpar", ""),
         ("cpc", ""),
+        ("move_to.orders", ""),
+        ("move_from.loans", ""),
         ("limit.HIGH", 20.0),
         ("limit.NEVER", None),
         ("response_ms.orders", None),

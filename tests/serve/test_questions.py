@@ -150,7 +150,7 @@ def test_headroom_is_dates_with_a_range():
     effective = 4 + 13 * (1 - math.exp(-(365.2425 / 7 - 4) / 13))
     assert found.growth[0].growth_pct_per_year.value == pytest.approx(100 * math.expm1(0.1 * effective), rel=1e-3)
     plain = found.model_dump(by_alias=True)
-    assert "crossed by" in answer_text.headroom(plain)
+    assert "reaches its target" in answer_text.headroom(plain)
     plain["crossings"][0]["already"] = True
     assert "already" in answer_text.headroom(plain)
 

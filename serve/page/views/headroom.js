@@ -2,8 +2,8 @@
 
 import { ask } from "/static/client.js";
 import { chart, joined } from "/static/chart.js";
-import { h, notes, refusal, section } from "/static/dom.js";
-import { change, figure, minute, seconds, within } from "/static/figures.js";
+import { answering, h, notes, refusal, section } from "/static/dom.js";
+import { change, clock, dated, figure, seconds, within } from "/static/figures.js";
 import { resourceName } from "/static/parts.js";
 import { address, keys } from "/static/route.js";
 import { table } from "/static/table.js";
@@ -39,9 +39,15 @@ export async function headroom(body, { system, params, known }) {
   body.append(...failed.map(([name, error]) => refusal(new Error(`${name}: ${error.message}`))));
   if (good.length)
     body.append(
-      h("section", { ariaLabel: "Answer" }, good.map((one) => until(one, target, good.length > 1))),
+      h(
+        "section",
+        { ariaLabel: "Answer" },
+        good.map((one) => until(one, target, good.length > 1)),
+        short(good[0].answer).map((note) => h("p", { className: "warning" }, `${note[0].toUpperCase()}${note.slice(1)}.`)),
+      ),
       section("History and forecast", forecast(history, about, good, target)),
-      dates(good),
+      dates(good, target),
+      install(about, good, scenarios, names, target),
       growth(good[0].answer),
       msu(units),
     );
@@ -50,18 +56,52 @@ export async function headroom(body, { system, params, known }) {
 function form(system, about, target, scenarios) {
   const limit = h("input", { type: "number", min: 1, max: 100, value: target });
   const fields = Array.from({ length: MOST_SCENARIOS }, (_, i) => scenario(`Scenario ${i + 1}`, about, scenarios[i]));
-  const show = (event) => {
-    event.preventDefault();
+  const refused = h("div", {});
+  const go = (more) => {
     const query = new URLSearchParams({ system, target: limit.value });
-    for (const written of fields.map((field) => field.written()).filter(Boolean)) query.append("with", written);
+    for (const written of [...fields.map((field) => field.written()), more].filter(Boolean)) query.append("with", written);
     location.hash = `#/headroom?${query}`;
+  };
+  // A plan file is one more scenario; where all are taken, the last one gives way.
+  const read = async (file) => {
+    try {
+      const { at } = await ask("/v1/plan", { plan: await file.text() });
+      if (fields.every((field) => field.written())) fields.pop();
+      go(
+        Object.entries(at)
+          .map((pair) => pair.join("="))
+          .join(","),
+      );
+    } catch (error) {
+      refused.replaceChildren(refusal(error));
+    }
   };
   return h(
     "form",
-    { className: "row", ariaLabel: "Target and scenarios", noValidate: true, onsubmit: show },
+    {
+      className: "row",
+      ariaLabel: "Target and scenarios",
+      noValidate: true,
+      onsubmit: (event) => {
+        event.preventDefault();
+        go();
+      },
+    },
     h("label", {}, "Max CPU busy, % ", limit),
     fields.map((field) => field.node),
+    h(
+      "label",
+      {},
+      "Growth plan, a TOML file ",
+      h("input", { type: "file", accept: ".toml", onchange: (event) => read(event.target.files[0]) }),
+    ),
     h("button", {}, "Show"),
+    h(
+      "p",
+      { className: "quiet" },
+      "A scenario holds planned growth a year, steps with dates and seasons, for all classes or one, and changes of LPAR and CPC.",
+    ),
+    refused,
   );
 }
 
@@ -107,7 +147,7 @@ function shown(first, last, good) {
 }
 
 function msu(found) {
-  if (found instanceof Error) return section("R4HA forecast (MSU)", h("p", { className: "quiet" }, found.message));
+  if (found instanceof Error) return section("R4HA forecast", h("p", { className: "quiet" }, found.message));
   const xs = found.subjects[0].forecast.map((week) => seconds(week.date));
   const lines = found.subjects.map((one, i) => ({
     name: `${one.scope === "lpar" ? "LPAR" : "CPC"} ${one.name}`,
@@ -122,7 +162,7 @@ function msu(found) {
   }));
   const rated = found.subjects.some((one) => one.capacity_msu !== null);
   return section(
-    "R4HA forecast (MSU)",
+    "R4HA forecast",
     chart({
       title: "Highest R4HA of four weeks",
       zoom: true,
@@ -140,14 +180,18 @@ function msu(found) {
       found.subjects.map((one) => [
         `${one.scope === "lpar" ? "LPAR" : "CPC"} ${one.name}`,
         one.recorded.peak_r4ha_msu,
-        minute(one.recorded.peak_at_local),
+        clock(one.recorded.peak_at_local),
         ...(rated ? [one.capacity_msu, { recorded: "records", engines: "all engines" }[one.capacity_basis]] : []),
       ]),
       "Highest recorded rolling four-hour averages",
     ),
-    notes(found.notes),
+    notes(found.notes.filter((note) => !note.includes(SHORT))),
   );
 }
+
+// What the model says of histories too short to know their growth; warned of once, on top.
+const SHORT = "short history";
+const short = (answer) => answer.notes.filter((note) => note.startsWith(SHORT));
 
 // Until when it fits, in a sentence.
 function until({ answer, name }, target, several) {
@@ -155,11 +199,10 @@ function until({ answer, name }, target, several) {
   const who = several ? `${name}: ` : "";
   if (first?.already) return headline("fail", who, `over ${target} % already`, `: ${resourceName(first.resource)}, at the recorded peak.`);
   if (!first?.value) {
-    const early = first?.lo ? ` (5 %: over it by ${first.lo}, ${resourceName(first.resource)})` : "";
+    const early = first?.lo ? ` (5 % probability that ${resourceName(first.resource)} reaches it by ${dated(first.lo)})` : "";
     return headline("pass", who, `within ${target} % for three years`, `${early}.`);
   }
-  const range = first.lo === first.hi ? "" : ` (90 % range ${date(first.lo)} … ${date(first.hi)})`;
-  return headline("", who, `fits until ${first.value}`, `${range}; first over ${target} %: ${resourceName(first.resource)}.`);
+  return headline("", who, `reaches ${target} % ${around(first)}`, `: ${resourceName(first.resource)}.`);
 }
 
 const headline = (kind, who, said, more) => {
@@ -167,35 +210,100 @@ const headline = (kind, who, said, more) => {
   return h("p", { className: `headline ${kind}` }, who, h("strong", {}, strong), more);
 };
 
-const date = (value) => value ?? "later than 3 years";
+// A crossing date with its range, in words.
+function around(crossing) {
+  if (crossing.already) return "already";
+  const [lo, hi] = [crossing.lo, crossing.hi].map((date) => (date ? dated(date) : "later than 3 years"));
+  if (!crossing.value) return crossing.lo ? `later than 3 years (5 % probability by ${lo})` : "later than 3 years";
+  return `around ${dated(crossing.value)}${crossing.lo === crossing.hi ? "" : ` (90 % range ${lo} – ${hi})`}`;
+}
 
 // Scenarios side by side.
-function dates(good) {
+function dates(good, target) {
   const resources = [...new Set(good.flatMap(({ answer }) => answer.crossings.map((one) => one.resource)))];
-  const ends = "90 % range";
+  const reaches = `reaches ${target} %`;
   return section(
-    "When targets are crossed",
+    "When targets are reached",
     table(
       [
-        { name: "resource" },
-        ...good.flatMap(({ name }) => [
-          { name: good.length > 1 ? `most likely, ${name}` : "most likely" },
-          { name: ends, term: term("90 % interval", ends) },
-        ]),
+        { name: "CPC or LPAR resource" },
+        ...good.map(({ name }) => ({ name: good.length > 1 ? `${reaches}, ${name}` : reaches, prose: true })),
       ],
       resources.map((resource) => [
         resourceName(resource),
-        ...good.flatMap(({ answer }) => {
+        ...good.map(({ answer }) => {
           const one = answer.crossings.find((crossing) => crossing.resource === resource);
-          if (!one) return ["–", "–"];
-          const range = one.lo === one.hi ? date(one.lo) : `${date(one.lo)} … ${date(one.hi)}`;
-          return [one.already ? "already" : date(one.value), range];
+          return one ? around(one) : "–";
         }),
       ]),
-      "Crossing dates by resource and scenario",
+      "When each resource reaches its target, by scenario",
     ),
-    notes(good[0].answer.notes),
+    notes(good[0].answer.notes.filter((note) => !note.startsWith(SHORT))),
   );
+}
+
+// How many CPs CPC and LPAR need at dates to come, so that they stay within the target.
+const HORIZON_WEEKS = [26, 52, 104, 156];
+
+function install(about, good, scenarios, names, target) {
+  const found = h("div", { ariaLive: "polite" });
+  const isOnCpc = about.metrics.some(({ metric }) => metric === "machine_busy_pct");
+  const physical = isOnCpc && about.options.find((option) => option.key === "physical_cps");
+  const logical = about.options.find((option) => option.key === "engines").today;
+  const weeks = good[0].answer.forecast;
+  const dates = HORIZON_WEEKS.map((week) => weeks.find((one) => one.week >= week)?.date).filter(Boolean);
+  answering(found)(async () => {
+    // One after the other: together they would hold up whoever else asks.
+    const needs = [];
+    for (const { name } of good)
+      for (const when of dates)
+        needs.push(await needed(about, physical, { ...keys(scenarios[names.indexOf(name)]), when }, target));
+    const columns = good.flatMap(({ name }) => {
+      const of = good.length > 1 ? `, ${name}` : "";
+      return [
+        ...(physical ? [{ name: `physical CPs of the CPC${of}` }] : []),
+        { name: `logical CPs of the LPAR${of}` },
+      ];
+    });
+    const today = ["installed now", ...good.flatMap(() => [...(physical ? [figure(physical.today, 3)] : []), figure(logical, 3)])];
+    const rows = dates.map((date, i) => [
+      `by ${dated(date)}`,
+      ...good.flatMap((_, s) => {
+        const { cpc, lpar } = needs[s * dates.length + i];
+        return [...(physical ? [cpc] : []), lpar];
+      }),
+    ]);
+    return table([{ name: "When" }, ...columns], [today, ...rows], `What to install by when for at most ${target} % busy`);
+  });
+  return section("What to install by when", found);
+}
+
+// The fewest physical CPs that hold the CPC within the target, and the fewest logical CPs of the LPAR on these.
+async function needed(about, physical, at, target) {
+  const kept = Object.fromEntries(Object.entries(at).filter(([key]) => key !== "engines" && key !== "physical_cps"));
+  let cpc = "–";
+  try {
+    if (physical) {
+      const [from, to] = [physical.today, physical.most];
+      const { steps } = await ask("/v1/sweep", {
+        system: about.system,
+        key: "physical_cps",
+        from,
+        to,
+        steps: to - from + 1,
+        at: kept,
+        metrics: ["machine_busy_pct"],
+      });
+      const enough = steps.find((step) => step.outputs[0]?.value <= target)?.value;
+      cpc = enough ? figure(enough, 3) : `more than ${figure(to, 3)}`;
+      if (enough) kept.physical_cps = enough;
+    }
+    const { engines } = await ask("/v1/size", { system: about.system, at: kept, max_busy_pct: target });
+    const range = engines.lo === engines.hi ? "" : ` (${engines.lo ?? "–"} – ${engines.hi ?? "more"})`;
+    return { cpc, lpar: engines.value === null ? "none suffices" : `${engines.value}${range}` };
+  } catch (error) {
+    return { cpc, lpar: error.message };
+  }
 }
 
 const growth = (answer) =>

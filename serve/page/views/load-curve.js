@@ -6,7 +6,7 @@ import { h, refusal, section } from "/static/dom.js";
 import { subject } from "/static/parts.js";
 import { without } from "/static/route.js";
 import { term } from "/static/terms.js";
-import { span } from "/static/views/what-if-fields.js";
+import { isOneWorkload, span } from "/static/views/what-if-fields.js";
 import { unit, words } from "/static/words.js";
 
 const STEPS = 41;
@@ -14,8 +14,12 @@ const STEPS = 41;
 const RATES = ["growth_pct", "etr_tps", "cpu_busy_pct", "point"];
 const LOADS = new Set(["when", ...RATES]);
 
+// Figures by transaction of all classes together mean nothing where these are of several workloads.
+const OF_A_MIX = ["etr_tps", "itr_tps", "cpu_us_per_tran", "ziip_us_per_tran"];
+
 export const curveMetrics = (system) => [
   ...system.metrics
+    .filter(({ metric }) => isOneWorkload(system) || !OF_A_MIX.includes(metric))
     .map(({ metric }) => [metric, words(metric)])
     .sort(([a], [b]) => (b === "cpu_busy_pct") - (a === "cpu_busy_pct")),
   ...(system.period && system.has_response
@@ -24,7 +28,9 @@ export const curveMetrics = (system) => [
 ];
 
 export const axes = (system) => [
-  ...(system.period ? [["growth_pct", "transaction rate, all classes together"]] : [["etr_tps", "transaction rate"]]),
+  ...(system.period
+    ? [["growth_pct", isOneWorkload(system) ? "transaction rate, all classes together" : "growth of all classes, %"]]
+    : [["etr_tps", "transaction rate"]]),
   ...system.options.filter((option) => option.least !== null).map((option) => [option.key, option.label]),
   ...(system.period ? system.classes.map((name) => [`growth_pct.${name}`, `growth of ${name}, %`]) : []),
 ];
@@ -45,8 +51,9 @@ export async function loadCurve(system, question, key, chosen) {
   const [from, to] = ends(system, key, question.at);
   const at = without(question.at, key);
   const whole = ["engines", "ziip_engines"].includes(key) || key.startsWith("limit.");
-  const byRate = key === "growth_pct";
-  const overRates = key === "etr_tps" || byRate;
+  const comparable = isOneWorkload(system);
+  const byRate = key === "growth_pct" && comparable;
+  const overRates = key === "etr_tps" || key === "growth_pct";
   const asked = {
     system: system.system,
     key,
@@ -60,7 +67,7 @@ export async function loadCurve(system, question, key, chosen) {
   const [swept, unchanged, measured] = await Promise.all([
     ask("/v1/sweep", asked),
     overRates && changed.length ? ask("/v1/sweep", { ...asked, at: without(asked.at, ...changed) }) : { steps: [] },
-    overRates ? measuredPoints(system, metric, of) : [],
+    overRates && comparable ? measuredPoints(system, metric, of) : [],
   ]);
   const x = (step) =>
     byRate
@@ -116,7 +123,7 @@ export function curveSection(curve, asked, question, metric, against) {
   const said = unit(asked.outputs.find((output) => output.metric === curve.metric)?.unit);
   const here = curve.byRate
     ? asked.at.etr_tps
-    : (question.at[curve.key] ?? (curve.key === "etr_tps" ? asked.at.etr_tps : null));
+    : (question.at[curve.key] ?? { etr_tps: asked.at.etr_tps, growth_pct: 0 }[curve.key] ?? null);
   const central = line[0].filter((value) => value !== null);
   const name = [...against.options].find((option) => option.value === curve.key)?.text ?? curve.key;
   return section(

@@ -6,7 +6,9 @@ import { changeable, isNumber, optionField, text } from "/static/views/what-if-f
 
 // The option that a value is of: some keys have two, such as the cap of an LPAR by its weight and that by engines.
 const optionOf = (options, key, value) =>
-  options.find((one) => one.key === key && (one.choices?.length ? one.choices.includes(value) : isNumber(value)));
+  options.find(
+    (one) => one.key === key && (one.hint || (one.choices?.length ? one.choices.includes(value) : isNumber(value))),
+  );
 
 // Its fields, and how they are written in an address.
 export function scenario(name, system, given) {

@@ -4,6 +4,7 @@ import { h } from "/static/dom.js";
 
 // What was measured at one load: limits, engines and the curve are of other loads, and are asked without it.
 export const MEASURED = "response_ms.";
+const MOVES = /^(add_lpar|remove_lpar|cpc|move_to\..*|move_from\..*)$/;
 const TARGETS = { max_busy_pct: 90 };
 
 export const isNumber = (given) => given.trim() !== "" && Number.isFinite(Number(given));
@@ -113,7 +114,7 @@ const target = (key, label, given) => number(key, label, given, "targets", TARGE
 // A response target as it is written: 40 is that of every class, ONLHI=40, BATCH=4000 those of classes.
 function responseTarget(given) {
   const takes = (said) => typeof asTarget(said) !== "string";
-  const field = text("max_response_ms", "Response at most, ms", "40, or ONLHI=40", takes(given ?? null) ? given : "");
+  const field = text("max_response_ms", "Max response, ms", "40, or ONLHI=40", takes(given ?? null) ? given : "");
   return {
     ...field,
     group: "targets",
@@ -214,8 +215,25 @@ const loads = (system) =>
 const growthByClass = (system) =>
   system.period ? system.classes.map((name) => ({ key: `growth_pct.${name}`, label: `Growth of ${name}, %`, least: -100, most: 300, today: null })) : [];
 
+// Planned growth, for all classes and for each, in place of the growth that the records show.
+const PLAN = [
+  ["growth_pct_per_year", "Planned growth, % a year", { least: -50, most: 100 }],
+  ["step_pct", "Planned steps, DATE:PCT", { hint: "2027-01-15:20,2027-06-01:-5" }],
+  ["season_pct", "Planned seasons, MONTH:PCT", { hint: "11:15,12:30" }],
+];
+export const planned = (system) => [
+  ...PLAN.map(([key, label, more]) => ({ key, label, today: null, ...more })),
+  ...system.classes.flatMap((name) =>
+    PLAN.map(([key, label, more]) => ({ key: `${key}.${name}`, label: label.replace(/^Planned (\w+)/, `Planned $1 of ${name}`), today: null, ...more })),
+  ),
+];
+
+// Whether transactions of all classes are of one workload, so that their number alone says how much work they are.
+export const isOneWorkload = (system) => new Set(Object.values(system.workloads ?? {})).size <= 1;
+
 // All that a scenario of a system may change.
 export const changeable = (system) => [
+  ...(system.period ? planned(system) : []),
   ...loads(system),
   ...growthByClass(system),
   ...system.options.filter((one) => !one.key.startsWith(MEASURED)),
@@ -240,6 +258,7 @@ export function optionField(one, given) {
       given,
       one.meaning ? h("span", { className: "quiet" }, one.meaning) : null,
     );
+  if (one.hint) return text(one.key, one.label, one.hint, given);
   if (one.least === null) return number(one.key, one.label, given, "at");
   const step = one.step ?? (one.least < 1 && one.least > 0 ? 0.1 : 1);
   return slider(one.key, one.label, one.least, one.most, one.today, given, step);
@@ -249,19 +268,22 @@ function offered(system, given) {
   const field = (one) => optionField(one, given[one.key]);
   const effects = system.options.filter((one) => one.key.startsWith("adjust."));
   const seen = system.options.filter((one) => one.key.startsWith(MEASURED));
+  const moves = system.options.filter((one) => MOVES.test(one.key));
+  const apart = [...effects, ...seen, ...moves];
   return [
-    ...(system.period ? [text("when", "Starting from", "peak, mon 10:00 or 2027-03-01", given.when)] : []),
+    ...(system.period ? [text("when", "Baseline", "peak, mon 10:00 or 2026-11-10T10:45", given.when)] : []),
     ...loads(system).map(field),
     ...group("Growth class by class", growthByClass(system).map(field)),
-    ...system.options.filter((one) => !effects.includes(one) && !seen.includes(one)).map(field),
-    ...group(EFFECTS, effects.map(field)),
+    ...system.options.filter((one) => !apart.includes(one)).map(field),
+    ...group("LPARs and classes that move", moves.map(field)),
+    target("max_busy_pct", "Max CPU busy, %", given.max_busy_pct),
+    ...(system.has_response ? [responseTarget(given.max_response_ms)] : []),
     ...group(
       "Condition on measured response times",
       seen.map(field),
-      "They determine the amount of work in that interval; nothing else can be changed with them.",
+      "They tell how much work the transactions of that interval were; nothing else is changed with them.",
     ),
-    target("max_busy_pct", "Max CPU busy, %", given.max_busy_pct),
-    ...(system.has_response ? [responseTarget(given.max_response_ms)] : []),
+    ...group(EFFECTS, effects.map(field)),
   ];
 }
 

@@ -2,15 +2,15 @@
 
 import { ask } from "/static/client.js";
 import { answering, h, notes, section } from "/static/dom.js";
-import { change, counted, figure, whole, within } from "/static/figures.js";
+import { change, clock, counted, figure, whole, within } from "/static/figures.js";
 import { CPS, found, responses, resourceName, stations } from "/static/parts.js";
 import { address, keep, without } from "/static/route.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { conditions } from "/static/views/conditions.js";
 import { axes, curveMetrics, curveSection, loadCurve } from "/static/views/load-curve.js";
-import { MEASURED, aims, fieldsOf, misread, questionForm, read } from "/static/views/what-if-fields.js";
-import { named, unit, withoutNetwork } from "/static/words.js";
+import { MEASURED, aims, fieldsOf, isOneWorkload, misread, questionForm, read } from "/static/views/what-if-fields.js";
+import { named, unit, withoutNetwork, words } from "/static/words.js";
 
 export async function whatIf(body, { system: name, params, known }) {
   const system = known.systems.get(name);
@@ -59,7 +59,7 @@ export async function whatIf(body, { system: name, params, known }) {
           (error) => error,
         ),
       ]);
-      if (both.b.bottleneck.stations.length) return shown(both, limit, curve, sizing, question, metric, against);
+      if (both.b.bottleneck.stations.length) return shown(system, both, limit, curve, sizing, question, metric, against);
       // What only studies answer has no stations.
       location.replace(address("what-if", { system: name, by: "conditions", ...question.address }));
       return [];
@@ -68,7 +68,7 @@ export async function whatIf(body, { system: name, params, known }) {
   const studies = system.has_conditions
     ? h("p", {}, h("a", { href: address("what-if", { system: name, by: "conditions" }) }, "Ask by the conditions of its studies"))
     : "";
-  const form = questionForm(fields, answer, "Back to today", studies);
+  const form = questionForm(fields, answer, "Back to the baseline", studies);
   metric.addEventListener("change", answer);
   against.addEventListener("change", answer);
   body.classList.add("beside");
@@ -80,14 +80,16 @@ export async function whatIf(body, { system: name, params, known }) {
 const rateOf = (answer) => answer.at.etr_tps ?? found(answer, "etr_tps")?.value;
 
 // How far the mix that is asked goes within the targets, and what stops it there.
-function reach(limit, today_tps, targets) {
+function reach(limit, today_tps, targets, comparable) {
   const most = limit.etr_tps.value;
   const first = resourceName(limit.limits[0].resource);
   if (!most) return `${limit.notes[0].replace(/^no rate/, "No rate")} (asked for: ${aims(targets)}).`;
-  return `The mix can go to ${figure(most, 5)}/s (${change(100 * (most / today_tps - 1))} from today) within ${aims(targets)}, limited by ${first}.`;
+  const growth = `${change(100 * (most / today_tps - 1))} from the baseline`;
+  const said = comparable ? `go to ${figure(most, 5)}/s (${growth})` : `change by ${growth}`;
+  return `The mix can ${said} within ${aims(targets)}, limited by ${first}.`;
 }
 
-function shown(both, limit, curve, sizing, question, metric, against) {
+function shown(system, both, limit, curve, sizing, question, metric, against) {
   const { a: today, b: asked } = both;
   const rate = rateOf(asked);
   const head = asked.bottleneck,
@@ -103,6 +105,8 @@ function shown(both, limit, curve, sizing, question, metric, against) {
   const gets = found(asked, "cpu_busy_pct") ?? { value: Math.min(asks.value, 100), hi: Math.min(asks.hi, 100) };
   const beyond = (most, given) => most > given + 0.01;
   const over = beyond(asks.value, gets.value);
+  const comparable = isOneWorkload(system);
+  const shared = new Set(today.notes);
   return [
     h(
       "section",
@@ -110,7 +114,7 @@ function shown(both, limit, curve, sizing, question, metric, against) {
       h(
         "p",
         { className: "headline", id: "headline" },
-        `At ${figure(rate, 5)} transactions/s the ${over ? "work asks for" : "LPAR is"} `,
+        `${comparable ? `At ${figure(rate, 5)} transactions/s the` : "The"} ${over ? "work asks for" : "LPAR is"} `,
         h("strong", {}, `${figure(asks.value, 3)} % ${over ? "of the engines" : "busy"}`),
         within(asks, 3) && ` (${within(asks, 3)}${!over && beyond(asks.hi, gets.hi) ? " asked for" : ""})`,
         over && beyond(100, gets.value) ? ` and gets ${figure(gets.value, 3)} %` : "",
@@ -122,18 +126,56 @@ function shown(both, limit, curve, sizing, question, metric, against) {
         fits ? "Fits. " : unknown ? "" : "Does not fit. ",
         `Fullest: ${resourceName(head.resource)}, at ${figure(head.utilization_pct, 3)} %`,
         next ? `, then ${resourceName(next.resource)} at ${figure(next.utilization_pct, 3)} %. ` : ". ",
-        most === null ? (limit.message ?? "") : reach(limit, rateOf(today), question.targets),
+        most === null ? (limit.message ?? "") : reach(limit, rateOf(today), question.targets, comparable),
       ),
-      asked.extrapolated ? h("p", { className: "warning" }, "Extrapolated beyond the measured range: see the notes.") : null,
-      notes(asked.notes),
+      asked.extrapolated
+        ? h("p", { className: "warning" }, "Extrapolated beyond the measured range: see the notes.")
+        : null,
+      notes(asked.notes.filter((note) => !shared.has(note))),
+      ...baseline(system, both),
     ),
-    section("Busy by resource, against today", stations(today, asked)),
-    asked.times.length ? section("Response by class", responses(today, asked)) : null,
+    section("Busy by resource, baseline and scenario", stations(today, asked)),
+    asked.times.length ? section("Response by class", responses(today, asked, system.workloads)) : null,
     curveSection(curve, asked, question, metric, against),
     limit instanceof Error ? null : limits(limit),
     sizing instanceof Error ? null : engines(sizing, question.targets, asked.notes),
-    section("Every figure, against today", allFigures(both)),
+    section("Every figure, baseline and scenario", allFigures(both), ofModel(asked.notes.filter((note) => shared.has(note)))),
   ].filter(Boolean);
+}
+
+// What holds for baseline and scenario alike is about the model of the system: said once, at the end.
+const ofModel = (said) => (said.length ? h("details", {}, h("summary", {}, "Notes on the model"), notes(said)) : null);
+
+// The recorded interval that the scenario starts from, by its name, and the main figures of both.
+const MAIN = ["cpu_busy_pct", "machine_busy_pct", "ziip_busy_pct", "msu", "r4ha_msu"];
+
+function baseline(system, { a: today, b: asked, changes }) {
+  if (!system.period) return [];
+  const when = today.at.when ?? system.operating_point;
+  const msu = found(today, "msu");
+  const recorded = /^\d{4}-\d\d-\d\dT/.test(when);
+  const name = `${recorded ? clock(when) : when}${msu ? `, ${figure(msu.value, 3)} MSU` : ""}`;
+  const peak = when === system.operating_point ? " (the recorded peak)" : "";
+  const rows = MAIN.flatMap((metric) => {
+    const row = changes.find((one) => one.metric === metric && !one.class);
+    const output = found(asked, metric);
+    return row ? [[words(metric), row.a, row.b, within(output, 3), row.change_pct.value, unit(output?.unit)]] : [];
+  });
+  return [
+    h("p", { id: "baseline" }, "Baseline: ", h("strong", {}, name), `${peak}.`),
+    table(
+      [
+        { name: "Figure" },
+        { name: `baseline, ${name}`, number: true },
+        { name: "scenario", number: true },
+        { name: "interval", term: term("90 % interval", "interval") },
+        { name: "change", number: true, text: change },
+        { name: "unit" },
+      ],
+      rows,
+      "Main figures, baseline and scenario",
+    ),
+  ];
 }
 
 const limits = (limit) =>
@@ -145,7 +187,7 @@ const limits = (limit) =>
         { name: "rate at the target", unit: "transactions/s", number: true },
         { name: "interval" },
         { name: "growth", text: change, number: true },
-        { name: "probability to be first", number: true, text: (v) => `${figure(100 * v, 2)} %` },
+        { name: "probability of being first", number: true, text: (v) => `${figure(100 * v, 2)} %` },
       ],
       limit.limits.map((one) => [
         resourceName(one.resource),
@@ -215,14 +257,14 @@ function allFigures(both) {
   return table(
     [
       { name: "Figure" },
-      { name: "today", number: true },
-      { name: "asked", number: true },
+      { name: "baseline", number: true },
+      { name: "scenario", number: true },
       { name: "interval" },
       { name: "change", number: true, text: change },
       { name: "interval of the change, %" },
       { name: "unit" },
     ],
     rows,
-    "Every figure, today and as asked",
+    "Every figure, baseline and scenario",
   );
 }
