@@ -462,12 +462,15 @@ def calendar(home: Home) -> "Calendar":
 
 def prices(home: Home) -> "Prices":
     """What an MSU and an hour of CPU cost the installation; none without a table. Raises PriceError."""
-    from model.prices import Prices, read_prices
+    from model.prices import PriceError, Prices, read_prices
 
     try:
-        return read_prices(home.prices.read_text(encoding="utf-8-sig"), home.prices.name)
+        table = home.prices.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return Prices()
+    except UnicodeDecodeError as error:
+        raise PriceError(f"{home.prices.name}: is no text in UTF-8; save it as UTF-8") from error
+    return read_prices(table, home.prices.name)
 
 
 def standing(home: Home) -> Mapping[str, Any] | None:

@@ -138,7 +138,7 @@ def test_a_night_on_a_full_disk_says_so_wherever_it_meets_it_and_the_next_does_i
         patched.setattr(steps, step, full)
         night = run.run(home, DAY)
     assert night.code == Exit.FAILED
-    for sent in (Webhook.received[0]["text"], (home.nights / "index.html").read_text()):
+    for sent in (Webhook.received[0]["message"], (home.nights / "index.html").read_text()):
         assert "No space left on device" in sent and "make room" in sent
     night = run.run(home, DAY)
     assert (night.code, night.published) == (Exit.OK, True)
