@@ -310,7 +310,7 @@ def test_a_replay_that_cannot_be_read_is_refused_by_column(region, tmp_path, col
     [
         ("servers = 2", 'servers = "two"', "station 'cp': servers must be a whole number, got 'two'"),
         ("servers = 2", "servres = 2", "unknown key 'servres'"),
-        ("mean_ms = 20", 'mean_ms = "20"', "class 'CASH' step 2: mean_ms must be a number"),
+        ("mean_ms = 20", 'mean_ms = "20"', "class 'CASH' step 2 service: mean_ms must be a number"),
         ("rate_per_s = 50", "rate_per_s = -1", "rate_per_s must be positive"),
         ('visit = "cp"', 'visit = "ziip"', "visits unknown station 'ziip'"),
         ("capacity = 4", "", "resource 'MXT': capacity is missing"),

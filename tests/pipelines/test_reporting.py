@@ -205,7 +205,7 @@ def test_every_mart_is_a_sheet_of_one_workbook_and_what_a_sheet_has_no_room_for_
     done = run_etalon(home.root, "export", "marts", "--to", "xlsx", str(tmp_path))
     assert done.returncode == 0, done.stderr
     found = sheets((tmp_path / "marts.xlsx").read_bytes())
-    assert found["fct_gap"][:2] == ["system_id", "gap_s"]
+    assert found["fct_gap"][:2] == ["system_id", "smf_sid"]
     assert "fct_msu  766 rows" in done.stdout
     from pipelines.reports import tables
 
