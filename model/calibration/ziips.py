@@ -14,15 +14,15 @@ from model.calibration.regression import fit, positive
 from model.capacity.parts import ZIIP_WORK
 from model.capacity.ziips import GAIN, GAIN_SD
 from model.queueing.multiserver import erlang_c
-from model.queueing.ziip import long_wait
+from model.queueing.ziip import reneging
 
 Array = NDArray[np.float64]
 
 BUSY_DRIFT = 0.02
 """Relative deviation of busy zIIPs for each e-fold beyond the measured."""
-PATIENCE = np.array([0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+PATIENCE = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0])
 """How long work waits before CPs help, in mean services: what is tried."""
-PRIOR_MEAN, PRIOR_SD = np.array([0.0, 0.7]), np.array([0.05, 0.5])
+PRIOR_MEAN, PRIOR_SD = np.array([0.0, 1.0]), np.array([0.05, 0.3])
 """Of the part that runs on CPs whatever the queue, and of the part of long waits that CPs take."""
 LEAST = 1e-4
 """A smaller part of the work is no overflow."""
@@ -50,7 +50,8 @@ def ziip_pool(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) 
     engines = h.ziips[used] * (gain["centre"] if smt else 1.0)
     overflow: dict[str, Any] = {}
     if share.max() > LEAST:
-        overflow = _overflow(work, engines, 1.0 - waited_for_cps(h)[used], share, eligible[used], h.day[used], name)
+        offered = eligible[used] / h.seconds[used]
+        overflow = _overflow(offered, engines, 1.0 - waited_for_cps(h)[used], share, eligible[used], h.day[used], name)
     bent = fit(np.column_stack([work, work**2]), busy[used], 1.0 / np.maximum(work, 0.02 * work.max()), h.day[used])
     usage[ZIIP_WORK] = {
         **driven_law(work, bent, [False, True, True], ZIIP_WORK, f"{name} busy", 0, False, BUSY_DRIFT),
@@ -73,12 +74,12 @@ def waited_for_cps(h: History) -> Array:
 
 
 def _overflow(
-    work: Array, engines: Array, free: Array, share: Array, eligible: Array, day: NDArray[np.int64], name: str
+    offered: Array, engines: Array, free: Array, share: Array, eligible: Array, day: NDArray[np.int64], name: str
 ) -> dict[str, Any]:
     """Part of the eligible work that runs on CPs: always, and where it waits long for zIIPs and a CP is free."""
     fits = []
     for patience in PATIENCE:
-        design = np.column_stack([np.ones_like(work), free * long_wait(work, engines, patience)])
+        design = np.column_stack([np.ones_like(offered), free * reneging(offered, engines, patience)])
         fits.append(positive(design, share, eligible, day, PRIOR_MEAN, PRIOR_SD, [1.0, 1.0]))
     score = np.array([one.bic for one in fits])
     chance = np.exp(-0.5 * (score - score.min()))

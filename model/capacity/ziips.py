@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.parts import Scenario, deviates
-from model.queueing.ziip import long_wait
+from model.queueing.ziip import reneging
 
 Array = NDArray[np.float64]
 
@@ -23,8 +23,6 @@ SEEDS = 9100
 """Seeds of what is not known of a pool that was not measured."""
 TAKEN_SD, PATIENCE_SD = 0.35, 0.5
 """Relative error of the overflow's closed form, as logarithms: of the part taken, and of how long work waits."""
-MAX_ITER = 2
-"""Steps of Steffensen's method to the fixed point of overflow."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +66,7 @@ class ZiipPool:
     def overflowing(self, work: Array, cp_free: Array, scenario: Scenario) -> Array:
         """Part of the eligible ``work`` that runs on CPs, where so much of them is free, (draws, loads).
 
-        The part and the zIIPs' load depend on each other: the fixed point is found by Steffensen's method. Work beyond
-        the pool's capacity runs on CPs in any case.
+        Work beyond the pool's capacity runs on CPs in any case.
         """
         if scenario.ziips <= 0:
             return np.ones(work.shape)
@@ -81,21 +78,7 @@ class ZiipPool:
         size = len(self.gain)
         taken = taken * np.exp(TAKEN_SD * deviates(size, SEEDS + 11)[:, None])
         patience = patience * np.exp(PATIENCE_SD * deviates(size, SEEDS + 12)[:, None])
-
-        def following(share: Array) -> Array:
-            """The part that overflows where such a part keeps away from the zIIPs."""
-            waiting = long_wait(work * (1.0 - share), servers, patience)
-            return np.clip(floor + taken * cp_free * waiting, 0.0, 1.0)
-
-        share = np.broadcast_to(floor, work.shape)
-        for _ in range(MAX_ITER):
-            # Steffensen's method: the fixed point of the line through two steps.
-            first = following(share)
-            second = following(first)
-            bend = second - 2.0 * first + share
-            straight = np.abs(bend) < 1e-12
-            share = np.where(straight, second, share - (first - share) ** 2 / np.where(straight, 1.0, bend))
-            share = np.clip(share, floor, 1.0)
+        share = np.clip(floor + taken * cp_free * reneging(work, servers, patience), 0.0, 1.0)
         return np.maximum(share, beyond)
 
     def active_threads(self, work: Array, cores: Array, scenario: Scenario) -> Array:

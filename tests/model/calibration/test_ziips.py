@@ -8,23 +8,25 @@ import pytest
 from model.calibration.ziips import ziip_pool
 from tests.cases.histories import history
 
-PATIENCE, TAKEN, FLOOR = 1.5, 0.6, 0.01
+PATIENCE, TAKEN, FLOOR = 1.5, 0.8, 0.01
 
 
-def long_waits(load: np.ndarray, servers: int) -> np.ndarray:
-    """Probability of waiting longer than the patience in M/M/1 and M/M/2, by their textbook formulas."""
-    rho = load / servers
-    waiting = rho if servers == 1 else 2.0 * rho**2 / (1.0 + rho)
-    return waiting * np.exp(-(servers - load) * PATIENCE)
+def leaving(load: np.ndarray, servers: int) -> np.ndarray:
+    """Part that would wait longer than the patience in M/M/1+D and M/M/2+D, by their balance equations."""
+    room = servers - load
+    beyond = np.exp(-room * PATIENCE)
+    alone = np.ones_like(load) if servers == 1 else 1.0 + 1.0 / load
+    gone = load * beyond / servers
+    return gone / (alone + load * (1.0 - beyond) / room + gone)
 
 
 @pytest.mark.parametrize("servers", [1, 2])
-def test_overflow_is_what_waits_long_for_zIIPs(servers: int):
+def test_overflow_is_what_would_wait_long_for_zIIPs(servers: int):
     given = history()
     given = replace(given, busy_s=given.seconds * 0.2 * given.engines)
-    on_ziips = servers * np.linspace(0.1, 0.8, len(given.seconds))
-    share = FLOOR + TAKEN * long_waits(on_ziips, servers)
-    eligible = on_ziips / (1.0 - share)
+    eligible = servers * np.linspace(0.1, 0.9, len(given.seconds))
+    share = FLOOR + TAKEN * leaving(eligible, servers)
+    on_ziips = eligible * (1.0 - share)
     one = np.eye(given.cp_s.shape[1])[0]
     seen = replace(
         given,
