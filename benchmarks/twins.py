@@ -84,9 +84,20 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
             for r, name in enumerate(m.resources)
             if m.names[:, r].any()
         },
+        samples=_samples(m, sampled),
         devices=_devices(m, network),
     )
     return with_device_waits(found, m.ios)
+
+
+def _samples(m: Measured, random: np.random.Generator) -> dict[str, np.ndarray]:
+    """Seconds that samples found work using engines and waiting for them, and what transaction managers report."""
+    seconds = {
+        "cp using": m.cp_s, "cp delay": m.cp_waiting_s, "ziip using": m.ziip_s, "ziip delay": m.ziip_waiting_s,
+        "active": m.working_s * [subsystem != "" for subsystem in m.subsystems],
+        "ready": m.ready_s * [subsystem != "" for subsystem in m.subsystems],
+    }  # fmt: skip
+    return {state: 0.25 * random.poisson(4.0 * np.maximum(found, 0.0)) for state, found in seconds.items()}
 
 
 def _devices(m: Measured, network: Network) -> dict[str, Devices]:

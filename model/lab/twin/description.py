@@ -30,6 +30,8 @@ class ClassLoad:
 
     `rate_per_s` is the mean of the first week; users of a closed class think longer or shorter for it. `hour_factors`
     (168,) have mean 1; `noise_cv` varies the rate from interval to interval. `goal_ms` of 0: twice the usual response.
+    `region` is the service class of the regions that the transactions run in, whose records have their CPU and I/O;
+    empty: those of the transactions do.
     """
 
     service_class: str
@@ -40,6 +42,7 @@ class ClassLoad:
     hour_factors: np.ndarray
     noise_cv: float
     goal_ms: int
+    region: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +182,7 @@ def _class(name: str, entry: Mapping[str, Any], network: Network) -> ClassLoad:
     where = f"classes.{name}"
     _only(entry, where, (
         "service_class", "importance", "workload", "rate_per_s", "growth_pct_per_week", "hour_of_week", "noise_cv",
-        "goal_ms",
+        "goal_ms", "region",
     ))  # fmt: skip
     load = ClassLoad(
         service_class=str(_need(entry, "service_class", where)),
@@ -192,7 +195,10 @@ def _class(name: str, entry: Mapping[str, Any], network: Network) -> ClassLoad:
         hour_factors=hour_factors(entry.get("hour_of_week", "flat")),
         noise_cv=float(entry.get("noise_cv", 0.0)),
         goal_ms=int(entry.get("goal_ms", 0)),
+        region=str(entry.get("region", "")),
     )
+    if len(load.region) > 8:
+        raise LabError(f"{where}: region, a service class, has up to 8 characters (got {load.region!r})")
     if not 1 <= len(load.service_class) <= 8 or len(load.workload) > 8:
         raise LabError(f"{where}: names of service classes and workloads have 1 to 8 characters")
     if not 1 <= load.importance <= 5:
@@ -251,7 +257,10 @@ def _check(twin: Twin) -> None:
     if twin.fixed_engines < 0 or twin.per_captured < 0 or twin.service_units_per_s <= 0:
         raise LabError("fixed_engines and per_captured are zero or more, service_units_per_s is above zero")
     goals: dict[str, tuple[int, str]] = {}
+    ending = {load.service_class for load in twin.classes.values()}
     for name, load in twin.classes.items():
+        if load.region in ending:
+            raise LabError(f"classes.{name}: region {load.region} is a service class in which transactions end")
         if goals.setdefault(load.service_class, (load.importance, load.workload)) != (load.importance, load.workload):
             raise LabError(
                 f"classes.{name}: service class {load.service_class} has another importance or workload before"

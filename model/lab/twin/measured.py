@@ -3,8 +3,10 @@
 Records are written from it, and it can be read without them where hundreds of twins are tried.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,8 @@ from model.lab.twin.partitions import CF, Partition
 from model.network import Network, Station, demands
 
 TRANSACTION_MANAGERS = ("CICS", "IMS")
+TCB = "tcb"
+"""Kind of a resource that is dispatched inside a region."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,8 +28,9 @@ class Measured:
     of a core ran alone; `idle_s` is what users think. `busy_s` and `ziip_busy_s` (I,) are engine time of the pools,
     uncaptured time included. `density` (I,) is threads by busy zIIP core; `work_s` (I,) what those cores did, counted
     as `ziip_s`. Waiting is for engines and devices; `elsewhere_s` (I, C) is spent on neither and for no limit.
-    `subsystems` (C) are the transaction managers that report states of the classes, empty where none does; `names`
-    (C, R) says which limits these know.
+    `working_s`, `ready_s` and `io_states_s` (I, C) are what a transaction manager sees of its transactions, wherever
+    their CPU and I/O are reported. `subsystems` (C) are the transaction managers that report states of the classes,
+    empty where none does; `names` (C, R) says which limits these know.
     """
 
     lpar: Partition
@@ -54,6 +59,9 @@ class Measured:
     io_waiting_s: np.ndarray
     resource_waiting_s: np.ndarray
     elsewhere_s: np.ndarray
+    working_s: np.ndarray
+    ready_s: np.ndarray
+    io_states_s: np.ndarray
     busy_s: np.ndarray
     ziip_busy_s: np.ndarray
     density: np.ndarray
@@ -100,7 +108,11 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
     holds = demands(network).acquires > 0
     held = np.array([holds[ks].any(axis=0) for ks in rows.values()])
     subsystems = tuple(_subsystem(load, bool(own.any())) for load, own in zip(first.values(), held, strict=True))
-    return Measured(
+    cp_s = added((own + a.overflow_s[:, :, cp]) * cost[:, None] + a.spin_s[:, :, cp])
+    ziip_s = added(column_or_zero(a.using_s, ziip))
+    cp_waiting_s, ziip_waiting_s = added(a.waiting_s[:, :, cp]), added(column_or_zero(a.waiting_s, ziip))
+    io_using_s, io_waiting_s = (added(one[:, :, ds].sum(axis=2)) for one in (a.using_s, a.waiting_s))
+    whole = Measured(
         lpar=lpar,
         starts=tuple(start for start, kept in zip(twin.starts, at, strict=True) if kept),
         service_classes=tuple(members),
@@ -117,16 +129,19 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
         squares_s2=added(a.squares_s2, home),
         idle_s=added(a.idle_s, home),
         buckets=added(a.buckets, home),
-        cp_s=added((own + a.overflow_s[:, :, cp]) * cost[:, None] + a.spin_s[:, :, cp]),
-        ziip_s=added(column_or_zero(a.using_s, ziip)),
+        cp_s=cp_s,
+        ziip_s=ziip_s,
         ziip_on_cp_s=added(a.overflow_s[:, :, cp] * cost[:, None]),
-        cp_waiting_s=added(a.waiting_s[:, :, cp]),
-        ziip_waiting_s=added(column_or_zero(a.waiting_s, ziip)),
+        cp_waiting_s=cp_waiting_s,
+        ziip_waiting_s=ziip_waiting_s,
         ios=added(a.visits[:, :, ds].sum(axis=2)),
-        io_using_s=added(a.using_s[:, :, ds].sum(axis=2)),
-        io_waiting_s=added(a.waiting_s[:, :, ds].sum(axis=2)),
+        io_using_s=io_using_s,
+        io_waiting_s=io_waiting_s,
         resource_waiting_s=added(a.wait_s[:, :, : len(network.resources)], home),
         elsewhere_s=added((a.using_s + a.waiting_s)[:, :, others].sum(axis=2), home),
+        working_s=cp_s + ziip_s,
+        ready_s=cp_waiting_s + ziip_waiting_s,
+        io_states_s=io_using_s + io_waiting_s,
         busy_s=a.busy_s[at][:, cp],
         ziip_busy_s=a.busy_s[at][:, ziip] if ziip is not None else np.zeros(at.sum()),
         density=a.density[at][:, ziip] if ziip is not None else np.ones(at.sum()),
@@ -139,6 +154,49 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
         asynchronous=a.asynchronous[at][:, fs],
         facility_busy_s=a.busy_s[at][:, fs],
     )
+    return _in_regions(whole, network, [load.region for load in first.values()])
+
+
+_BY_CLASS = (
+    "ended", "elapsed_s", "squares_s2", "idle_s", "buckets", "resource_waiting_s", "elsewhere_s", "working_s",
+    "ready_s", "io_states_s",
+)  # fmt: skip
+_OF_ADDRESS_SPACES = (
+    "cp_s", "ziip_s", "ziip_on_cp_s", "cp_waiting_s", "ziip_waiting_s", "ios", "io_using_s", "io_waiting_s",
+)  # fmt: skip
+"""Fields (I, C, ...) of transactions, and of the address spaces in which they run."""
+
+
+def _in_regions(m: Measured, network: Network, regions: Sequence[str]) -> Measured:
+    """The measurement with a class for each service class of regions, which has the CPU and I/O of what runs there.
+
+    Waits for a TCB of the regions have no name there: their transactions count as ready.
+    """
+    names = list(dict.fromkeys(filter(None, regions)))
+    if not names:
+        return m
+    inside = [[c for c, region in enumerate(regions) if region == name] for name in names]
+    alone = np.array([not region for region in regions])
+    tcbs = np.array([resource.kind == TCB for resource in network.resources], bool)
+    ready_s = m.ready_s + m.resource_waiting_s[:, :, tcbs].sum(axis=2) * ~alone
+    m = replace(m, ready_s=ready_s, names=m.names & ~(tcbs & ~alone[:, None]))
+    changed: dict[str, Any] = {}
+    for field in _BY_CLASS:
+        values = getattr(m, field)
+        changed[field] = np.concatenate([values, np.zeros((len(values), len(names), *values.shape[2:]))], axis=1)
+    for field in _OF_ADDRESS_SPACES:
+        values = getattr(m, field)
+        of_regions = np.stack([values[:, members].sum(axis=1) for members in inside], axis=1)
+        changed[field] = np.concatenate([values * alone, of_regions], axis=1)
+    firsts = [members[0] for members in inside]
+    for field in ("importances", "workloads", "goals_ms"):
+        known = getattr(m, field)
+        changed[field] = (*known, *(known[c] for c in firsts))
+    none = np.zeros((len(names), m.names.shape[1]), bool)
+    return replace(
+        m, **changed, service_classes=(*m.service_classes, *names), subsystems=(*m.subsystems, *("" for _ in names)),
+        names=np.concatenate([m.names, none]),
+    )  # fmt: skip
 
 
 def _subsystem(load: ClassLoad, holds: bool) -> str:

@@ -41,7 +41,7 @@ WORKLOADS = ("CICS", "IMS", "DB2", "WEB")
 @dataclass(slots=True)
 class Draft:
     """A twin being drawn; `loads` are the keys of each class but its rate, `think_s` how long users of a class think in
-    the worst hour."""
+    the worst hour, `batch` how many transactions of a class come at once."""
 
     random: np.random.Generator
     stations: list[Station] = field(default_factory=list)
@@ -52,6 +52,7 @@ class Draft:
     more: dict[str, Any] = field(default_factory=dict)
     asks: dict[str, dict[str, Any]] = field(default_factory=dict)
     think_s: dict[str, float] = field(default_factory=dict)
+    batch: dict[str, Distribution] = field(default_factory=dict)
 
     def between(self, low: float, high: float) -> float:
         """A number between two, equally likely in its logarithm, of three digits."""
@@ -232,6 +233,55 @@ def _many(d: Draft) -> None:
         d.add(f"class{number + 1}", route, importance=1 + 5 * number // count, often=1 / size_ms)
 
 
+def _production(d: Draft) -> None:
+    """Two LPARs of a machine as production has them: CPU in the classes of CICS and IMS regions, a TCB that no record
+    names, two kinds of work in a service class, service times that vary much, arrivals in batches, batch, lost days."""
+    d.cecs.append(Cec(name="machine", engines=float(d.random.integers(6, 10))))
+    engines = int(d.cecs[0].engines)
+    for lpar, fewer, weight in (("PRDA", 1, 600.0), ("PRDB", 2, 400.0)):
+        cp, name = f"{lpar} cp", lpar[-1].lower()
+        share = LparShare(cec="machine", weight=weight)
+        d.stations.append(
+            Station(name=cp, component="cp", servers=engines - fewer, scheduling="priority_ps", lpar=share)
+        )
+        d.resources.append(Resource(name=f"QR {lpar}", kind="tcb", capacity=1, instances=int(d.random.integers(3, 7))))
+        for kind in ("inquiry", "update"):
+            before, io, after = (_varied(d, visit) for visit in d.work(cp, 1.0, 6.0))
+            held = (replace(before, holding=(f"QR {lpar}",)), io, replace(after, holding=(f"QR {lpar}",)))
+            _of_regions(d, f"{kind} {name}", held, "CICSHI", "CICS", "CICSRGN", 2)
+        _of_regions(
+            d, f"message {name}", tuple(_varied(d, v) for v in d.work(cp, 2.0, 8.0)), "IMSHI", "IMS", "IMSMPR", 2
+        )
+        d.add(
+            f"query {name}",
+            tuple(_varied(d, v) for v in d.work(cp, 2.0, 8.0)),
+            3,
+            workload="DDF",
+            service_class="DDFMED",
+        )
+        d.add(
+            f"job {name}", tuple(_varied(d, v) for v in d.work(cp, 60.0, 200.0)), 5, 0.02, workload="BATCH",
+            service_class="BATCHLOW", hour_of_week="flat",
+        )  # fmt: skip
+    d.more["missing_days"] = [(START + timedelta(days=int(d.random.integers(2, DAYS - 3)))).date()]
+    d.asks["one-class"] = {"growth_pct": {"message a": 50}, "when": "peak"}
+    d.asks["weight"] = {"weight": 800, "growth_pct": 15, "when": "peak"}
+
+
+def _varied(d: Draft, visit: Visit) -> Visit:
+    """A visit whose service varies as production's does."""
+    scv = float(d.random.choice([1.5, 2.5, 4.0, 6.0]))
+    return replace(visit, service=Distribution.with_scv(visit.service.mean, scv))
+
+
+def _of_regions(
+    d: Draft, name: str, route: Route, service_class: str, workload: str, region: str, importance: int
+) -> None:
+    """A class whose transactions come in batches of a few, and run in regions."""
+    d.add(name, route, importance, workload=workload, service_class=service_class, region=region, hour_of_week="office")
+    d.batch[name] = Distribution.with_scv(d.between(1.0, 3.0), 0.5)
+
+
 FAMILIES: Mapping[str, Callable[[Draft], None]] = {
     "cics": _cics,
     "ims": _ims,
@@ -247,6 +297,7 @@ FAMILIES: Mapping[str, Callable[[Draft], None]] = {
     "collinear": _collinear,
     "users": _users,
     "many-classes": _many,
+    "production": _production,
 }
 """What random twins are drawn from, by name."""
 
@@ -326,10 +377,17 @@ def _loaded(d: Draft, network: Network, peak: float) -> Network:
         used = np.append(used, (serial @ factors).max() / (resource.capacity * resource.instances))
     scale = peak / used.max()
     classes = tuple(
-        replace(c, arrivals=Arrivals.poisson(float(f"{rate * scale:.4g}")))
+        replace(c, arrivals=_arrivals(float(f"{rate * scale:.4g}"), d.batch.get(c.name)))
         for c, rate in zip(network.classes, rates, strict=True)
     )
     return replace(network, classes=classes)
+
+
+def _arrivals(rate_per_s: float, batch: Distribution | None) -> Arrivals:
+    """Poisson arrivals, of several at once where these are given."""
+    if batch is None:
+        return Arrivals.poisson(rate_per_s)
+    return Arrivals(interarrival=Distribution.exponential(batch.mean / rate_per_s), batch=batch)
 
 
 def _held_s(route: Route) -> dict[str, float]:

@@ -115,8 +115,8 @@ def _reported(columns: Columns, at: np.ndarray, c: int, m: Measured, samples: St
 
     A subsystem names its limits in the records of all its classes; work of others has no such sections.
     """
-    working, ready = samples((m.cp_s + m.ziip_s)[:, c]), samples((m.cp_waiting_s + m.ziip_waiting_s)[:, c])
-    io, other = samples((m.io_using_s + m.io_waiting_s)[:, c]), samples(m.elsewhere_s[:, c])
+    working, ready = samples(m.working_s[:, c]), samples(m.ready_s[:, c])
+    io, other = samples(m.io_states_s[:, c]), samples(m.elsewhere_s[:, c])
     named = np.flatnonzero(m.names[c])[:NAMED_DELAYS]
     waits = [samples(m.resource_waiting_s[:, c, r]) for r in named]
     kind = m.subsystems[c]
