@@ -82,8 +82,9 @@ class GateCheck(Part):
 
 
 class Backtest(Part):
-    """Median errors in percent of the model and of the best baseline, on later days that were held out."""
+    """Median errors in percent of the model and of the best baseline, on what was held out."""
 
+    held_out: str = Field(default="later days", description="`later days` or `higher load`")
     metric: str
     class_: str = Field(alias="class", description="empty for the LPAR")
     model_pct: float
@@ -96,7 +97,7 @@ class Gate(Part):
 
     passed: bool | None
     checks: list[GateCheck]
-    baselines: list[Backtest] = Field(default=[], description="how the model and the best baseline did on later days")
+    baselines: list[Backtest] = Field(default=[], description="errors of the model and the best baseline")
     replayed: dict[str, Any] | None = Field(
         default=None, description="how far recorded responses are from replayed ones"
     )

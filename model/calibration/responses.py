@@ -35,11 +35,13 @@ SCATTER, VARIATION = 0.01, 1.5
 """Relative scatter of a mean response, and the coefficient of variation of a single one."""
 SATURATED = 0.995
 """Utilization from which an interval has no steady state; neither has the one after it."""
-PRIOR_MEAN = np.array([0.0, 1.0, 0.5, 0.0, 1.0, 0.0])
-PRIOR_SD = np.array([1e6, 0.5, 1.0, 0.5, 0.5, 1.0])
+PRIOR_MEAN = np.array([0.0, 1.0, 0.5, 0.0, 1.0, 0.0, 0.0])
+PRIOR_SD = np.array([1e6, 0.5, 1.0, 0.5, 0.5, 1.0, 1e6])
 """Of the rest, and of the factors of delays by short pieces, by long pieces, by the machine, for zIIPs by queue and
 whatever their load."""
-REST, SHORT, LONG, MACHINE, ZIIP, ZIIP_ALWAYS = range(6)
+REST, SHORT, LONG, MACHINE, ZIIP, ZIIP_ALWAYS, GROWING = range(7)
+GROWING_SD = 0.3
+"""Prior deviation of what the rest grows by from an idle LPAR to a full one, as of devices, over the usual response."""
 DEFICITS = np.array([0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8])
 """How many times as much as the closed form says other LPARs take of the engines of an LPAR: what is tried."""
 NEGLIGIBLE = 0.02
@@ -54,6 +56,8 @@ CHANGE_ERROR, CHANGE_WEIGHT = 0.2, 30.0
 """Prior of the relative error of a predicted change of log response, and the intervals it is worth."""
 HIGH_LOAD = 0.7
 """Loads above this quantile are predicted from those below in the backtest of changes."""
+MOST_WAIT_SD = 1.0
+"""Relative scatter of waits in single intervals that is taken to be large."""
 UNNAMED_GAIN = 60.0
 """Gain of log likelihood from which responses show a limit that no record names."""
 
@@ -76,7 +80,7 @@ class PoolLoad:
 class ClassFit:
     """What calibration found of one class: intervals used, delays (I,) in ms of the best estimate and the regression.
 
-    ``columns`` (I, 6) are the regressors of the response beside the service, ``limited_ms`` (I,) waits for limits.
+    ``columns`` (I, 7) are the regressors of the response beside the service, ``limited_ms`` (I,) waits for limits.
     """
 
     c: int
@@ -142,7 +146,7 @@ class Delay:
         self.steady = np.cumsum(self.cp.load, axis=0) < SATURATED * servers
 
     def columns(self, c: int, service_ms: Array, ziip_ms: Array) -> Array:
-        """(I, 6) regressors of the response beside the service, as :data:`PRIOR_MEAN` has their factors."""
+        """(I, 7) regressors of the response beside the service, as :data:`PRIOR_MEAN` has their factors."""
         at = int(np.searchsorted(self.cp.levels, self.h.importance[c]))
         short, longer, size = (one[at] for one in self.by_cp)
         on_ziip, beyond, _ = (one[at] for one in self.by_ziip)
@@ -154,6 +158,7 @@ class Delay:
                 service_ms * self.undispatched,
                 ziip_ms * (on_ziip + beyond),
                 ziip_ms,
+                self.h.busy_s / self.h.seconds / self.h.engines,
             ]
         )
 
@@ -315,6 +320,7 @@ def _fitted(
     used = np.flatnonzero(np.abs(design).sum(axis=0) > 1e-9)
     spread, unit = PRIOR_SD.copy(), np.ones(len(PRIOR_SD))
     spread[REST], unit[REST] = 10.0 * usual, np.inf
+    spread[GROWING], unit[GROWING] = GROWING_SD * usual, usual
     found = positive(design[:, used], target, weights, day, PRIOR_MEAN[used], spread[used], unit[used])
     mean, cov = np.zeros(len(PRIOR_MEAN)), np.zeros((len(PRIOR_MEAN), len(PRIOR_MEAN)))
     mean[used], cov[np.ix_(used, used)] = found.mean, found.cov
@@ -346,10 +352,29 @@ def _limits(
             members = [c for c in classes if served_by.get(c, c) == region]
             of_members = np.full(seconds.shape, np.nan)
             of_members[:, members] = seconds[:, members]
+            if state == "ready":
+                of_members[:, members] -= _undispatched_ready(h, members, region)
             label = "dispatching in" if state == "ready" else "locks of"
             waited[f"{label} {h.classes[region]}"] = of_members, on_engines
     fitted = (_measured(h, classes, theory, served_by, limit, *what, name) for limit, what in waited.items())
     return [one for one in fitted if one is not None]
+
+
+def _undispatched_ready(h: History, members: Sequence[int], region: int) -> Array:
+    """(I, members) time that transactions count as ready while their region's TCB waits for a CP, in s.
+
+    The states active and ready together contain the CPU of the transactions, the waits of the region for CPs, and the
+    waits for dispatching inside the region. Records differ in which state contains the waits for CPs: as much of them
+    as active has no room for is in ready.
+    """
+    active, using, delay = (h.samples.get(state) for state in ("active", "cp using", "cp delay"))
+    if active is None or using is None or delay is None or not active[:, members].any():
+        return np.zeros((len(h.seconds), len(members)))
+    late = np.nan_to_num(delay[:, region]).sum() / max(float(np.nan_to_num(using[:, region]).sum()), 1e-9)
+    cpu_s = np.nan_to_num(h.cp_s[:, members])
+    room = (active[:, members] - cpu_s).sum() / max(float(cpu_s.sum() * late), 1e-9)
+    ratio = np.nan_to_num(delay[:, region]) / np.maximum(np.nan_to_num(using[:, region]), h.sampling_s or 0.25)
+    return np.asarray(np.clip(1.0 - room, 0.0, 1.0) * cpu_s * ratio[:, None])
 
 
 def _measured(
@@ -467,7 +492,8 @@ def _regression(h: History, one: ClassFit, kept: NDArray[np.bool_]) -> Regressio
     usual = float(np.median(response))
     weight = 1.0 / (usual**2 * (SCATTER**2 + VARIATION**2 / ended)) / max(one.regression.scale, 1e-9) ** 2
     used = np.flatnonzero(np.abs(one.columns[kept]).sum(axis=0) > 1e-9)
-    spread = np.where(np.arange(len(PRIOR_SD)) == REST, 10.0 * usual, PRIOR_SD)
+    spread = PRIOR_SD.copy()
+    spread[[REST, GROWING]] = 10.0 * usual, GROWING_SD * usual
     target = response - (one.service_ms + one.limited_ms)[kept]
     return Regression(one.columns[kept][:, used], target, weight, PRIOR_MEAN[used], 1.0 / spread[used] ** 2)
 
@@ -519,8 +545,9 @@ def _entry(h: History, one: ClassFit, change: Mapping[int, float], name: str) ->
 
     expected, recorded = one.expected_ms()[one.kept], h.response_ms[one.kept, one.c]
     off = np.log(recorded / np.maximum(expected, 1e-9))
-    share = np.clip((expected - one.service_ms[one.kept] - mean[REST]) / expected, 0.0, 1.0)
-    always, of_waits = _scatter(off - np.median(off), share)
+    rest = one.columns[one.kept][:, [REST, GROWING]] @ mean[[REST, GROWING]]
+    share = np.clip((expected - one.service_ms[one.kept] - rest) / expected, 0.0, 1.0)
+    always, of_waits, of_one = _scatter(off - np.median(off), share, h.ended[one.kept, one.c])
     entry = {
         "metric": "response_ms",
         "stream": label,
@@ -530,6 +557,7 @@ def _entry(h: History, one: ClassFit, change: Mapping[int, float], name: str) ->
         "evidence": one.evidence,
         "points": int(one.kept.sum()),
         "rest_ms": sampled(REST, -np.inf),
+        "growing_ms": sampled(GROWING),
         "short": sampled(SHORT),
         "long": sampled(LONG),
         "machine": sampled(MACHINE),
@@ -538,18 +566,24 @@ def _entry(h: History, one: ClassFit, change: Mapping[int, float], name: str) ->
         "change_sd": change[one.c],
         "interval_sd": always,
         "interval_wait_sd": of_waits,
+        "transaction_sd": of_one,
         "usual_ms": float(np.median(expected)),
     }
     return entry | _percentile(h, one, share, expected, f"{name} {label}")
 
 
-def _scatter(off: Array, share: Array) -> tuple[float, float]:
-    """Scatter of log responses of single intervals, always and in proportion to the share of waiting: squares of the
-    residuals, without the largest, against the square of the share."""
+def _scatter(off: Array, share: Array, ended: Array) -> tuple[float, float, float]:
+    """Scatter of log responses of single intervals: always, in proportion to the share of waiting, and of one
+    transaction.
+
+    Squares of the residuals, without the largest, against the square of the share and one over the transactions; waits
+    are at most uncertain by :data:`MOST_WAIT_SD`, whatever small shares seem to show.
+    """
     squares = np.minimum(off**2, np.quantile(off**2, 0.99))
-    design = np.column_stack([np.ones_like(share), share**2])
-    always, of_waits = nnls(design, squares)[0]
-    return float(np.sqrt(always)), float(np.sqrt(of_waits))
+    design = np.column_stack([np.ones_like(share), share**2, 1.0 / ended])
+    prior = np.diag([0.0, np.mean(squares) / MOST_WAIT_SD**2, 0.0])
+    always, of_waits, of_one = nnls(np.vstack([design, prior * np.sqrt(len(off))]), np.append(squares, np.zeros(3)))[0]
+    return float(np.sqrt(always)), float(np.sqrt(of_waits)), float(np.sqrt(of_one))
 
 
 def _percentile(h: History, one: ClassFit, share: Array, expected: Array, name: str) -> dict[str, Any]:

@@ -74,7 +74,8 @@ def anchor_of(
         seen = _mean(recorded["response_ms"].get(one.stream), index)
         if seen is None or not np.isfinite(state.response_ms[key]).all():
             continue
-        sd = one.scatter(system.waiting_share(state, one)) / np.sqrt(len(index))
+        ended = system.stream(scenario, one.stream) * float(profile.get("seconds", 0.0))
+        sd = one.scatter(system.waiting_share(state, one), ended) / np.sqrt(len(index))
         error = np.exp(sd * system.deviates(RESPONSE_SD_SEED + i)[:, None])
         responses[key], there[key] = seen * error, state.response_ms[key]
         p90 = _mean(recorded["p90_ms"].get(one.stream), index)

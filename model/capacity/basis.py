@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
+from model.capacity.baselines import HIGHER, LATER, is_used
 from model.capacity.closed import population
 from model.capacity.derived import derived
 from model.capacity.ensemble import System
@@ -229,16 +230,22 @@ def _answering(state: State) -> bool:
     return any(np.isfinite(values[0, 0]) for values in state.response_ms.values())
 
 
+def failed_gate(entry: Mapping[str, Any], name: str) -> list[str]:
+    """The note on a system that did not pass its validation; empty for others."""
+    gate = entry.get("gate") or {}
+    if gate.get("passed") is not False:
+        return []
+    missed = ", ".join(check["name"] for check in gate["checks"] if not check["passed"])
+    return [f"validation: {name} did not pass its gate ({missed})"]
+
+
 def _gate(gate: Mapping[str, Any] | None) -> list[str]:
     """What the validation says against the system."""
     if gate is None:
         return []
-    notes = []
+    notes = failed_gate({"gate": gate}, "this system")
     if gate["passed"] is None:
         notes.append("validation: not judged, because there are too few measurements to hold any out")
-    if gate["passed"] is False:
-        missed = ", ".join(check["name"] for check in gate["checks"] if not check["passed"])
-        notes.append(f"validation: this system did not pass its gate ({missed})")
     replayed = gate.get("replayed")
     if replayed and not replayed["passed"]:
         far = [one for one in replayed["classes"] if one["wasserstein"] > replayed["allowed"]]
@@ -250,16 +257,21 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
 
 
 def _is_shown(one: Mapping[str, Any]) -> bool:
-    """Whether an answer states how a baseline did: always for busy of the LPAR, else where it was closer."""
+    """Whether an answer states how a baseline did: for busy of the LPAR, where it was closer, and where it is used."""
+    if one.get("held_out", LATER) == HIGHER:
+        return is_used(one)
     return not one["class"] or one["baseline_pct"] < one["model_pct"]
 
 
 def _compared(one: Mapping[str, Any]) -> str:
-    """How model and baseline did on the later days that were held out."""
+    """How model and baseline did on what was held out, and where the baseline is used."""
     of = METRICS.get(one["metric"], one["metric"]) + (f" of {one['class']}" if one["class"] else "")
     model, baseline = (f"{one[name]:.2g} %" for name in ("model_pct", "baseline_pct"))
     if one["baseline_pct"] < one["model_pct"]:
-        return f'backtest: "{one["baseline"]}" was closer for {of} (median error {baseline} against {model})'
+        closer = f'"{one["baseline"]}" was closer for {of} (median error {baseline} against {model})'
+        if is_used(one):
+            return f"backtest at higher loads: {closer}; changes of this response are predicted by it"
+        return f"backtest: {closer}; answers start from what was recorded"
     return f'backtest: the model was closer for {of} (median error {model}; "{one["baseline"]}": {baseline})'
 
 

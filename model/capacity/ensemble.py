@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from model.capacity.baselines import USUAL
+from model.capacity.baselines import used as used_baselines
 from model.capacity.carried import carried_load
 from model.capacity.closed import with_users
 from model.capacity.partition import Partition
@@ -32,7 +34,7 @@ from model.capacity.parts import (
 )
 from model.capacity.ziips import ZiipPool
 from model.queueing.limits import limit_wait
-from model.queueing.multiserver import erlang_c
+from model.queueing.multiserver import erlang_c, slowdown
 from model.queueing.priority import Delays, delays, undispatched
 
 Array = NDArray[np.float64]
@@ -108,6 +110,7 @@ class System:
         self.responses = tuple(self._response(law) for law in entry["response"].values())
         self.limits = tuple(self._limit(limit) for limit in entry.get("limits", ()))
         self.levels = sorted({law.level for law in self.laws.values()})
+        self.baselines = used_baselines(entry)
 
     def _of_direct(self, engine: str) -> Series:
         names = tuple(name for name in self.direct if self.laws[name].engine == engine)
@@ -138,6 +141,7 @@ class System:
             series=tuple(law["series"]),
             ziip_series=tuple(law.get("ziip_series", ())),
             rest_ms=read("rest_ms"),
+            growing_ms=read("growing_ms"),
             short=read("short", one),
             long=read("long"),
             machine=read("machine"),
@@ -149,6 +153,7 @@ class System:
             change_sd=float(law.get("change_sd", 0.0)),
             interval_sd=float(law.get("interval_sd", 0.0)),
             interval_wait_sd=float(law.get("interval_wait_sd", 0.0)),
+            transaction_sd=float(law.get("transaction_sd", 0.0)),
             usual_ms=float(law.get("usual_ms", 0.0)),
             p90=read("p90") if law.get("p90") else None,
             p90_waiting=read("p90_waiting") if law.get("p90") else None,
@@ -359,7 +364,7 @@ class System:
             using[key] = service + ziip + np.minimum(one.rest_ms, 0.0)[:, None]
             growth = (by_cp.short[at] + 1.0) / one.measured_slowdown - 1.0
             rest = one.rest_ms[:, None] * (1.0 + _times(one.load[:, None], growth))
-            rests[key] = np.maximum(rest, 0.0)
+            rests[key] = np.maximum(rest + one.growing_ms[:, None] * used.busy / self.engines, 0.0)
             waiting[key] = {"cp": delay, "ziip": ziip_delay}
             rates[one.stream] = rate
         limits = self._limits(scenario, using, waiting, rates)
@@ -370,6 +375,8 @@ class System:
             waits = sum(waiting[key].values(), np.zeros(used.busy.shape))
             modelled = np.maximum(using[key], 0.0) + waits + rests[key]
             modelled = np.where(np.isfinite(modelled), modelled, np.inf)
+            if one.stream in self.baselines:
+                modelled = self._by_baseline(one, modelled, using[key], used, scenario)
             response[key] = self._anchored(scenario, one, key, modelled, i)
             if one.p90 is not None and one.p90_waiting is not None:
                 with np.errstate(invalid="ignore"):
@@ -405,6 +412,12 @@ class System:
             log_change = np.where(np.isfinite(change), change * np.maximum(1.0 + error, 0.0), np.inf)
             found = anchor.response[key] * np.exp(log_change)
         return np.asarray(np.where(np.isfinite(modelled), found, np.inf))
+
+    def _by_baseline(self, one: Response, modelled: Array, using: Array, used: Used, scenario: Scenario) -> Array:
+        """The response of a class whose changes a baseline predicts more closely: constant, or as of M/M/c; without end
+        where the model has no steady state."""
+        slow = np.ones(using.shape) if self.baselines[one.stream] == USUAL else slowdown(used.busy, scenario.engines)
+        return np.where(np.isfinite(modelled), one.usual_ms + using * (slow - 1.0), np.inf)
 
     def _servers_changed(self, scenario: Scenario) -> bool:
         """Whether a scenario has other engines, zIIPs or shares of the machine than were recorded."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from model.capacity.answer import Estimate
 from model.capacity.asked import compiled, understood
-from model.capacity.basis import answered
+from model.capacity.basis import answered, failed_gate
 from model.capacity.ensemble import System
 from model.capacity.figures import held_to_no_target, resources
 from model.capacity.growth import WEEKS_A_YEAR, Span, end_of, grown, is_planned, is_short, others_grown, short_history
@@ -67,7 +67,7 @@ def headroom(
     if not any(one["centre"] for one in entry["growth_per_week"]):
         note = "the history is too short to show growth: no growth is assumed, with a wide range"
     short = [short_history(ready)] if is_short(ready) else []
-    notes = [*short, *load.notes, note, *held_to_no_target(ready, state)]
+    notes = [*short, *failed_gate(entry, "this system"), *load.notes, note, *held_to_no_target(ready, state)]
     # The year after the end of the records.
     year = Span(end_of(ready), 0.0, np.array([WEEKS_A_YEAR]))
     if np.any(load.scenario.others):

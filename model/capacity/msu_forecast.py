@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.asked import compiled, understood
+from model.capacity.basis import failed_gate
 from model.capacity.ensemble import System
 from model.capacity.growth import grown, is_short, short_history
 from model.capacity.loads import Load
@@ -105,6 +106,8 @@ def forecast_msu(
         ended += _ended(machine, members)
     plain = sorted(name for name, found in growth.items() if found is None)
     notes = sorted({one.short for one in growth.values() if one is not None and one.short})
+    for name in sorted({one.system for one in asked} & bundle["systems"].keys()):
+        notes += failed_gate(bundle["systems"][name], name)
     notes.append("the forecast starts from the highest R4HA of the last 28 days, with the growth since then")
     if not recorded:
         notes = ["no LPAR has four hours of recorded MSU"]

@@ -63,7 +63,7 @@ def as_observed(
         sure, pull = precision, precision
         endless = np.zeros(work.shape, bool)
         for name, measured in responses.items():
-            noise = _noise(system, state, name)
+            noise = _noise(system, state, name, seconds)
             with np.errstate(invalid="ignore", divide="ignore"):
                 slope = (upper[name] - lower[name]) / (2.0 * STEP * work)
                 off = np.log(measured) - (upper[name] + lower[name]) / 2.0
@@ -89,7 +89,7 @@ def unexplained(
         own = state.response_ms[RESPONSE, name]
         with np.errstate(invalid="ignore"):
             off = np.abs(np.log(measured / np.maximum(own, 1e-9)))
-        if np.isfinite(own[0, 0]) and np.all(off > deviations * np.sqrt(_noise(system, state, name))):
+        if np.isfinite(own[0, 0]) and np.all(off > deviations * np.sqrt(_noise(system, state, name, seconds))):
             said[name] = float(own[0, 0])
     return said
 
@@ -101,7 +101,8 @@ def _response(system: System, state: State, name: str, work: Array, along: Array
     return np.asarray(state.response_ms[RESPONSE, name] + alone)
 
 
-def _noise(system: System, state: State, name: str) -> Array:
+def _noise(system: System, state: State, name: str, seconds: Array | float) -> Array:
     """Variance of the log of a class's response in one interval about the model's, (draws, loads)."""
     law = next(one for one in system.responses if one.stream == name)
-    return law.scatter(system.waiting_share(state, law)) ** 2
+    ended = system.stream(state.scenario, name) * seconds
+    return law.scatter(system.waiting_share(state, law), ended) ** 2

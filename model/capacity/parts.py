@@ -200,12 +200,13 @@ class Limit:
 class Response:
     """Mean response of a class: service, delays for CPs and zIIPs, waits for limits, and a rest.
 
-    Arrays are (draws,): ``rest_ms``; factors of the delays by short and by long pieces of work, by the machine's other
-    LPARs (``machine``), for zIIPs by queue and whatever their load; ``load`` by which the rest answers to the slowdown
-    (``measured_slowdown`` where it was measured); ``noise`` relative deviation of a measured point. ``p90`` and
-    ``p90_waiting`` are 90th percentiles over means, without waiting and of waiting alone. ``change_sd`` is the relative
-    error of a predicted change of log response, ``interval_sd`` that of a recorded interval's response, with
-    ``interval_wait_sd`` for its share of waiting; ``usual_ms`` the median recorded.
+    Arrays are (draws,): ``rest_ms``, and ``growing_ms`` that it has more on a full LPAR than on an idle one; factors of
+    the delays by short and by long pieces of work, by the machine's other LPARs (``machine``), for zIIPs by queue and
+    whatever their load; ``load`` by which the rest answers to the slowdown (``measured_slowdown`` where it was
+    measured); ``noise`` relative deviation of a measured point. ``p90`` and ``p90_waiting`` are 90th percentiles over
+    means, without waiting and of waiting alone. ``change_sd`` is the relative error of a predicted change of log
+    response, ``interval_sd`` that of a recorded interval's response, with ``interval_wait_sd`` for its share of waiting
+    and ``transaction_sd`` for one transaction of an interval; ``usual_ms`` is the median recorded.
     """
 
     metric: str
@@ -213,6 +214,7 @@ class Response:
     series: tuple[str, ...]
     ziip_series: tuple[str, ...]
     rest_ms: Array
+    growing_ms: Array
     short: Array
     long: Array
     machine: Array
@@ -224,13 +226,15 @@ class Response:
     change_sd: float = 0.0
     interval_sd: float = 0.0
     interval_wait_sd: float = 0.0
+    transaction_sd: float = 0.0
     usual_ms: float = 0.0
     p90: Array | None = None
     p90_waiting: Array | None = None
 
-    def scatter(self, share: Array | float) -> Array:
-        """Relative scatter of a single interval's response of which so much is waiting."""
-        return np.asarray(np.hypot(self.interval_sd, self.interval_wait_sd * np.asarray(share)))
+    def scatter(self, share: Array | float, ended: Array | float) -> Array:
+        """Relative scatter of the response in an interval with so many transactions, of which so much is waiting."""
+        always = np.hypot(self.interval_sd, self.transaction_sd / np.sqrt(np.maximum(ended, 1.0)))
+        return np.asarray(np.hypot(always, self.interval_wait_sd * np.asarray(share)))
 
 
 @dataclass(frozen=True)

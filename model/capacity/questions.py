@@ -212,7 +212,7 @@ def observed_classes(entry: Mapping[str, Any], at: Mapping[str, Any]) -> dict[st
     for key in (str(key) for key in at if str(key).startswith(OBSERVED)):
         name = key.removeprefix(OBSERVED)
         members = streams_named(entry, key, name)
-        known = [one for one, law in entry["response"].items() if law.get("interval_sd")]
+        known = [one for one, law in entry["response"].items() if law.get("interval_sd") or law.get("transaction_sd")]
         streams = [entry["streams"][member]["name"] for member in members]
         if len(streams) > 1:
             raise QuestionError(key, name, f"{key}: {name!r} stands for several classes; name them one by one", streams)

@@ -73,19 +73,16 @@ class Validation:
     def verdict(self, system: str) -> dict[str, Any]:
         """``passed`` (None where not judged) and ``checks`` of a system's gate.
 
-        ``baselines`` has for busy and each response the median errors on later days, in percent, of the model and of
-        the best baseline; ``replayed`` is the agreement of recorded with replayed transactions, where it was tried.
+        ``baselines`` has for busy and each response the median errors of what was held out (later days, higher load),
+        in percent, of the model and of the best baseline; ``replayed`` is the agreement of recorded with replayed
+        transactions, where it was tried.
         """
         gate = self.gates.get(system)
         checks = [check.to_dict() for check in gate or ()]
-        later = self.histories[
-            (self.histories["system"] == system)
-            & (self.histories["scheme"] == "later days")
-            & self.histories["baseline"].astype(bool)
-        ]
-        named = {"median_abs_error_pct": "model_pct"}
-        columns = ["metric", "class", "model_pct", "baseline", "baseline_pct"]
-        baselines = _records(later.rename(columns=named)[columns])
+        compared = self.histories[(self.histories["system"] == system) & self.histories["baseline"].astype(bool)]
+        named = {"median_abs_error_pct": "model_pct", "scheme": "held_out"}
+        columns = ["held_out", "metric", "class", "model_pct", "baseline", "baseline_pct"]
+        baselines = _records(compared.rename(columns=named)[columns])
         seen = {"replayed": dict(self.replayed[system])} if system in self.replayed else {}
         found = {"passed": None if gate is None else passed(gate), "checks": checks, "baselines": baselines}
         return found | seen

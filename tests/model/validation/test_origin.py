@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from model.capacity.baselines import LAST_WEEK
 from model.validation.holdout import Validation
-from model.validation.origin import LAST_WEEK, _row, held_out
+from model.validation.origin import _row, checks, held_out
 from tests.cases.histories import DEMAND_S, ENGINES, FIXED, REST_MS, SECONDS, SHARE, history, mmm_slowdown
 from tests.model.calibration.test_serving import in_regions, with_regions
 
@@ -74,3 +75,45 @@ def test_draws_that_are_saturated_leave_an_interval_without_upper_limit():
     row = _row("PRDA", "later", "response_ms", "CICSHI", found, np.full(30, 9.0), 1.0, {})
     assert row["coverage"] == 1.0
     assert row["half_width_pct"] == np.inf
+
+
+def of_histories(rows):
+    figures = {"system": "PRDA", "bias_pct": 0.0, "p95_abs_error_pct": 9.0, "n": 200, "half_width_pct": 5.0}
+    return pd.DataFrame([figures | row for row in rows])
+
+
+def row(scheme, metric, error, coverage, name="", **more):
+    return {
+        "scheme": scheme,
+        "metric": metric,
+        "class": name,
+        "median_abs_error_pct": error,
+        "coverage": coverage,
+    } | more
+
+
+def failed(rows):
+    return [check.name for check in checks(of_histories(rows)) if not check.passed]
+
+
+def test_the_gate_covers_later_days_and_higher_loads_with_errors_and_coverage():
+    good = [row(s, m, 2.0, 0.9) for s in ("later days", "higher load") for m in ("cpu_busy_pct", "response_ms")]
+    assert len(checks(of_histories(good))) == 8
+    assert failed(good) == []
+    assert failed([row("higher load", "cpu_busy_pct", 3.4, 0.9)]) == ["median error of busy at higher loads, %"]
+    assert failed([row("later days", "response_ms", 2.0, 0.7)]) == [
+        "90 % intervals that contain responses on later days"
+    ]
+    two = [row("later days", "response_ms", 2.0, 0.7, "HIGH"), row("later days", "response_ms", 2.0, 0.95, "LOW")]
+    assert failed(two) == []
+
+
+def test_intervals_that_contain_everything_fail_the_gate_where_they_are_wide():
+    assert failed([row("later days", "cpu_busy_pct", 0.5, 1.0)]) == ["90 % intervals that contain busy on later days"]
+    assert failed([row("later days", "cpu_busy_pct", 0.5, 1.0, half_width_pct=1.9)]) == []
+    assert failed([row("later days", "cpu_busy_pct", 0.5, 1.0, n=30)]) == []
+
+
+def test_a_baseline_knows_nothing_of_what_is_held_out():
+    higher = held_out(history()).query("scheme == 'higher load'")
+    assert LAST_WEEK not in set(higher["baseline"])

@@ -1,0 +1,36 @@
+"""Baselines that predict a response more closely than the model, by the backtest of a system's own records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+LAST_WEEK, PROPORTIONAL = "same hour last week", "busy in proportion to the rate"
+USUAL, MMC = "usual response", "M/M/c with the measured service time"
+LATER, HIGHER = "later days", "higher load"
+"""What a backtest holds out."""
+PLAINLY = 0.9
+"""Median error of a baseline over that of the model below which the baseline is used."""
+
+
+def used(entry: Mapping[str, Any]) -> dict[str, str]:
+    """The baseline by class that predicts changes of its response, where higher loads were closer to it.
+
+    Parameters
+    ----------
+    entry
+        A system of a bundle, with the ``gate`` of its validation.
+
+    Returns
+    -------
+    dict
+        :data:`USUAL` (the response stays as recorded) or :data:`MMC` (it changes as M/M/c has it) by class.
+    """
+    gate = entry.get("gate") or {}
+    return {one["class"]: one["baseline"] for one in gate.get("baselines", ()) if is_used(one)}
+
+
+def is_used(one: Mapping[str, Any]) -> bool:
+    """Whether a backtest shows a baseline that predicts the changes of a class's response more closely."""
+    closer = one["baseline_pct"] < PLAINLY * one["model_pct"]
+    return bool(one.get("held_out") == HIGHER and one["class"] and one["baseline"] in (USUAL, MMC) and closer)
