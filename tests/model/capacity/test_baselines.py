@@ -53,7 +53,7 @@ def sweep_growth(bundle, system, at):
 
 
 def what_if(bundle, system, at):
-    return compare(bundle, system, at, GROWTH)
+    return compare(bundle, system, at, GROWTH)["b"]
 
 
 @pytest.mark.parametrize("ask", [predict, explain, headroom, max_rate, size, sweep_growth, what_if])
