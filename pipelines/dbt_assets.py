@@ -8,6 +8,7 @@ import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtProject, dbt_assets
 from dagster_dbt.asset_utils import get_asset_check_key_for_test
 
+from pipelines import runners
 from pipelines.assets import POOL, step
 from pipelines.building import project
 from pipelines.building.models import Model, Outcome
@@ -61,11 +62,15 @@ def marts(home: Home, defined: DbtProject) -> dg.AssetsDefinition:
             this.night.due = night.patiently(lambda: unpublished(home))
             planned = None
             if this.night.due:
-                with night.patiently_entered(lambda: building(home, models)) as planned:
+                how = this.rules.build
+                window = runners.window_length(how.window, how.runner)
+                tables = driver.tables(home, models, window)
+                with night.patiently_entered(lambda: building(home, models, tables=tables)) as planned:
                     if planned is not None:
                         this.night.built, this.night.late = planned.plan.line, list(planned.plan.late)
-                        for done in driver.build_models(home, planned.database, models):
-                            yield _event(done, manifest, defined)
+                        with runners.open_runner(how.runner) as runner:
+                            for done in driver.make(home, planned, models, window, runner):
+                                yield _event(done, manifest, defined)
         # What nothing touched is as it should be, too: what comes after goes on.
         yield from (_event(model, manifest, defined) for model in models.models if planned is None)
 

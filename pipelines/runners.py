@@ -1,5 +1,6 @@
 """Which engine runs units and windows: this process, processes of this machine, or a Spark cluster."""
 
+import datetime as dt
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,3 +28,19 @@ def open_runner(name: str) -> Iterator[Runner]:
             yield spark
     else:
         raise EtalonError(f"there is no runner {name!r}. {HELP}", Exit.USAGE)
+
+
+def window_length(window: str | None, runner: str | None) -> dt.timedelta | None:
+    """The length of windows such as `6h` or `1d`; a day for a runner without one, None for a build at once.
+
+    Raises EtalonError.
+    """
+    from pipelines.building.windows import check_length
+
+    if window is None:
+        return None if runner in (None, "here") else dt.timedelta(days=1)
+    matched = re.fullmatch(r"(\d{1,4})([hd])", window.strip())
+    try:
+        return check_length(dt.timedelta(hours=int(matched[1]) * (24 if matched[2] == "d" else 1) if matched else 0))
+    except ValueError as error:
+        raise EtalonError(f"window {window!r}: {error}, such as 6h or 1d", Exit.USAGE) from error

@@ -120,6 +120,15 @@ def _calendar(described: Any) -> Any:
     return described if isinstance(described, Calendar) else Calendar.of(described)
 
 
+class Build(Section):
+    """How a night builds the marts."""
+
+    runner: str = Field(default="here", description="engine, as `etalon build --runner` takes it")
+    window: str | None = Field(
+        default=None, pattern=r"^\d{1,4}[hd]$", description="length of windows such as 6h; at once without it"
+    )
+
+
 class Settings(BaseSettings):
     """All of it. `ETALON_LANDING__SETTLE_S=5` is `settle_s` of `[landing]`."""
 
@@ -129,6 +138,7 @@ class Settings(BaseSettings):
 
     landing: Landing = Landing()
     archives: Archives = Archives()
+    build: Build = Build()
     coverage: Coverage = Coverage()
     calendar: Annotated[Calendar, BeforeValidator(_calendar)] = Calendar.of(None)
     notify: Notify = Notify()

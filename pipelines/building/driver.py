@@ -11,7 +11,7 @@ from ingest.running import Here, Runner
 from ingest.warehouse import open_writer
 from pipelines import metrics, record_marts
 from pipelines.building import models, project, windows
-from pipelines.building.marts import building
+from pipelines.building.marts import Work, building
 from pipelines.building.models import BuildFailed, Model, Outcome, Project
 from pipelines.building.touched import Plan
 from pipelines.exits import EtalonError, Exit
@@ -32,12 +32,38 @@ def select(home: Home, names: Sequence[str]) -> None:
 def build(home: Home, *, everything: bool, window: dt.timedelta | None, runner: Runner | None) -> Plan | None:
     """Build what files touch that came since the last build; the plan that was done, None where nothing had to be."""
     defined = project.read(home)
-    if window is not None:
-        return _by_windows(home, defined, everything, window, runner or Here())
-    with building(home, defined, everything=everything) as work:
-        if work is not None:
-            list(build_models(home, work.database, defined))
-        return work.plan if work is not None else None
+    with building(home, defined, everything=everything, tables=tables(home, defined, window)) as work:
+        if work is None:
+            return None
+        list(make(home, work, defined, window, runner))
+        return work.plan
+
+
+def tables(home: Home, defined: Project, window: dt.timedelta | None) -> frozenset[str] | None:
+    """Raw tables whose records the database of a build must have: all (None), or those that the driver reads."""
+    return None if window is None else windows.driver_tables(_source(home, defined))
+
+
+def make(
+    home: Home, work: Work, defined: Project, window: dt.timedelta | None, runner: Runner | None
+) -> Iterator[Model | Outcome]:
+    """Build what `work` says, at once or by windows of a length. Raises EtalonError naming what failed."""
+    if window is None:
+        yield from build_models(home, work.database, defined)
+        return
+    folder = home.window.with_name("windows")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    source = _source(home, defined)
+    with open_writer(home.warehouse) as con:
+        tasks = windows.tasks_of(con, work.plan, source, window, folder)
+    with _failures(home):
+        yield from windows.build_windows(work.database, source, tasks, runner or Here())
+    shutil.rmtree(folder)
+
+
+def _source(home: Home, defined: Project) -> windows.Source:
+    return windows.Source(str(home.warehouse), record_marts.staging(home), defined)
 
 
 def build_models(home: Home, database: Path, defined: Project) -> Iterator[Model | Outcome]:
@@ -48,24 +74,6 @@ def build_models(home: Home, database: Path, defined: Project) -> Iterator[Model
     idle = record_marts.staging(home).prepare(database)
     with _failures(home), models.open_database(database) as con:
         yield from models.build(con, defined, idle)
-
-
-def _by_windows(
-    home: Home, defined: Project, everything: bool, length: dt.timedelta, runner: Runner
-) -> Plan | None:
-    source = windows.Source(str(home.warehouse), record_marts.staging(home), defined)
-    folder = home.window.with_name("windows")
-    with building(home, defined, everything=everything, tables=windows.driver_tables(source)) as work:
-        if work is None:
-            return None
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        with open_writer(home.warehouse) as con:
-            tasks = windows.tasks_of(con, work.plan, source, length, folder)
-        with _failures(home):
-            list(windows.build_windows(work.database, source, tasks, runner))
-        shutil.rmtree(folder)
-        return work.plan
 
 
 @contextmanager

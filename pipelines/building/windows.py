@@ -120,19 +120,21 @@ def build_windows(database: Path, source: Source, tasks: Sequence[Task], runner:
     Yields models and outcomes as `models.build` does. Raises BuildFailed, and what a runner raises.
     """
     project, idle = source.project, source.staging.prepare(database)
-    before = driver_models(project)
-    names = {model.name for model in before.models}
+    names = {model.name for model in driver_models(project).models}
+    before = project.only(names | {model.name for model in project.models if model.schema == "staging"})
     with open_database(database) as con:
         yield from build(con, before, idle)
         _share(con, Path(tasks[0].shared))
     built = list(runner.run(build_window, tasks))
-    of_tasks = [model for model in project.without({*names, _AFTER_TASKS}).models if model.schema != "staging"]
+    rest = project.without({model.name for model in before.models})
+    of_tasks = [model for model in rest.models if not model.is_view and model.name != _AFTER_TASKS]
     with open_database(database) as con:
         _gather(con, of_tasks, built)
-        yield from of_tasks
-        rest = project.without({model.name for model in of_tasks if model.is_view})
-        tests = tuple(test for test in rest.tests if test not in before.tests)
-        yield from build(con, replace(rest, models=(project.model(_AFTER_TASKS),), tests=tests), idle)
+        after = tuple(model for model in rest.models if model not in of_tasks)
+        tests = tuple(test for test in project.tests if test not in before.tests)
+        done = list(build(con, replace(project, models=after, tests=tests), idle))
+    yield from rest.models
+    yield from (outcome for outcome in done if isinstance(outcome, Outcome))
 
 
 def driver_tables(source: Source) -> frozenset[str]:
@@ -186,11 +188,10 @@ def _gather(con: duckdb.DuckDBPyConnection, models: Sequence[Model], built: Sequ
     for place, path in enumerate(built):
         con.execute(f"ATTACH {sql_text(path)} AS made (READ_ONLY)")
         for model in models:
-            if not model.is_view:
-                if not place:
-                    empty = f"CREATE OR REPLACE TABLE {model.relation} AS FROM made.{model.relation} LIMIT 0"
-                    con.execute(create_statement(model) if model.columns else empty)
-                con.execute(f"INSERT INTO {model.relation} BY NAME FROM made.{model.relation}")
+            if not place:
+                empty = f"CREATE OR REPLACE TABLE {model.relation} AS FROM made.{model.relation} LIMIT 0"
+                con.execute(create_statement(model) if model.columns else empty)
+            con.execute(f"INSERT INTO {model.relation} BY NAME FROM made.{model.relation}")
         con.execute("DETACH made")
 
 

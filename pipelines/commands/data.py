@@ -1,7 +1,5 @@
 """Commands over records and tables: lab, ingest, forget, build, check, publish, sql, decode."""
 
-import datetime as dt
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -255,7 +253,7 @@ def build(
     from pipelines.building import held
 
     home, reporter = Home.from_environment(), Reporter()
-    length = window_length(window) if window else dt.timedelta(days=1) if runner else None
+    length = runners.window_length(window, runner)
     with reporter.step("building the marts"), runners.open_runner(runner or "here") as engine:
         built = steps.build(
             home, select=select, everything=everything, window=length, runner=engine, progress=reporter.note
@@ -274,17 +272,6 @@ def build(
     typer.echo(str(path))
     if held_back:
         raise EtalonError("\n".join(("published without what is held back", *held_back)), Exit.HELD_BACK)
-
-
-def window_length(text: str) -> dt.timedelta:
-    """`6h` or `1d` as a length of windows. Raises BadParameter."""
-    from pipelines.building.windows import check_length
-
-    matched = re.fullmatch(r"(\d{1,4})([hd])", text.strip())
-    try:
-        return check_length(dt.timedelta(hours=int(matched[1]) * (24 if matched[2] == "d" else 1) if matched else 0))
-    except ValueError as error:
-        raise typer.BadParameter(f"--window {text}: {error}, such as 6h or 1d") from error
 
 
 def problem(found: Any) -> str:

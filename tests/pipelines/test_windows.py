@@ -37,6 +37,16 @@ def test_windows_that_do_not_fit_into_days_are_refused(hours):
         windows.check_length(hours * HOUR)
 
 
+@pytest.mark.parametrize(
+    ("window", "runner", "hours"), [("6h", None, 6), ("2d", "here", 48), (None, "yarn", 24), (None, "here", None)]
+)
+def test_windows_are_of_a_day_for_a_runner_unless_given(window, runner, hours):
+    length = None if hours is None else hours * HOUR
+    assert runners.window_length(window, runner) == length
+    with pytest.raises(EtalonError, match="window '5h': a window is 1, 2"):
+        runners.window_length("5h", runner)
+
+
 def test_a_window_reads_the_whole_of_runs_that_begin_in_it_and_of_those_they_are_compared_with():
     window, run = Span(START, START + HOUR), Span(START + 0.5 * HOUR, START + 9 * HOUR)
     base, other = Span(START - 90 * HOUR, START - 89 * HOUR), Span(START - HOUR, START + HOUR)
