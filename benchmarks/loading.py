@@ -17,9 +17,10 @@ import pyarrow as pa
 from benchmarks import dumps
 from ingest import registry
 from ingest.allocation import keep_freed_memory
+from ingest.batch import of_file
 from ingest.formats.smf import decode_batches
 from ingest.warehouse import load
-from ingest.warehouse.tables import Tables, of_file
+from ingest.warehouse.tables import Tables
 from ingest.warehouse.writer import open_writer
 
 RUNS = 3

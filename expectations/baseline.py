@@ -51,7 +51,10 @@ def baseline_frame(connection: duckdb.DuckDBPyConnection, name: str, title: str,
 
 def _filled(connection: duckdb.DuckDBPyConnection) -> set[str]:
     """Raw tables that have rows. Most have none, and to ask each would take longer than all else."""
-    query = "select table_name from duckdb_tables() where schema_name = 'raw' and estimated_size > 0"
+    query = (
+        "select table_name from duckdb_tables() where schema_name = 'raw' and estimated_size > 0 "
+        "union all select view_name from duckdb_views() where schema_name = 'raw'"
+    )
     return {name for (name,) in connection.execute(query).fetchall()}
 
 

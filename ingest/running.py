@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from types import TracebackType
@@ -50,8 +51,21 @@ class Processes:
     def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """The result for each item, in their order. Raises what the function raises, or that a process has died."""
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(self.workers, multiprocessing.get_context("spawn"))
+            spawning = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.workers, spawning, initializer=_end_with_parent)
         return self._pool.map(function, items)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it has ended, however it did: a killed one leaves none behind."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, name="end-with-parent", daemon=True).start()
 
 
 def processors() -> int:

@@ -1,6 +1,7 @@
 """The published snapshot as its readers see it: queried by anyone, changed by nobody."""
 
 import importlib
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,8 +20,10 @@ READER: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
 }
 
-#: Settings of a query that comes from outside: nothing but the snapshot is read, and no file is written.
-_CONFINED = {**READER, "enable_external_access": False}
+#: Statements that write no file; `SET` is refused by its own words. A query may read the folder of the parts, in which
+#: DuckDB would let others write.
+_READING = ("SELECT", "MULTI", "RELATION", "PRAGMA", "CALL", "SET", "VARIABLE_SET")
+_EXPLAIN = re.compile(r"\s*explain\b(\s+analyze\b)?(\s*\([^()]*\))?(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 #: Where tables named without a schema are looked for, and what `SHOW TABLES` shows.
 _SEARCHED = ("marts", "meta")
 
@@ -76,7 +79,8 @@ def kept_open(snapshot: str | Path) -> Iterator[None]:
 
     All of them read the same state, whatever is published meanwhile. SnapshotMissing where nothing has been published.
     """
-    with connected(snapshot, _CONFINED):
+    with connected(snapshot) as con:
+        _confine(con)
         yield
 
 
@@ -89,12 +93,15 @@ def asked(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> Ite
     the query cannot be run, and for any number of statements but one.
     """
     try:
-        with connected(snapshot, _CONFINED) as con:
-            statements = len(con.extract_statements(sql))
-            if statements != 1:
-                what = f"there are {statements} statements; ask one at a time" if statements else "the query is empty"
+        with connected(snapshot) as con:
+            _confine(con)
+            statements = con.extract_statements(sql)
+            if len(statements) != 1:
+                many = len(statements)
+                what = f"there are {many} statements; ask one at a time" if many else "the query is empty"
                 raise BadQuery(f"{what}; `SHOW TABLES` shows what can be asked")
-            _search(con)
+            if (kind := _kind(con, statements[0])) not in _READING:
+                raise BadQuery(f"{kind} is no query; a query reads the snapshot alone and writes no file")
             yield con.sql(sql, params=list(parameters) or None)
     except duckdb.PermissionException as error:
         raise BadQuery(f"{error}; a query reads the snapshot alone and writes no file") from None
@@ -114,11 +121,33 @@ def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> "pa
         return pa.table({}) if relation is None else relation.to_arrow_table()
 
 
-def _search(con: duckdb.DuckDBPyConnection) -> None:
-    """Look for tables where a planner expects them, as far as the snapshot has the schemas; then no setting changes."""
+def _kind(con: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> str:
+    """The kind of a statement, or of the one that it explains."""
+    explained = _EXPLAIN.fullmatch(statement.query) if statement.type.name == "EXPLAIN" else None
+    if explained:
+        inner = con.extract_statements(explained["rest"])
+        return inner[0].type.name if inner else "EXPLAIN"
+    return str(statement.type.name)
+
+
+def _confine(con: duckdb.DuckDBPyConnection) -> None:
+    """Read nothing but the snapshot and its parts from now on, and change no setting.
+
+    Tables are looked for where a planner expects them, as far as the snapshot has the schemas.
+    """
     present = {name for (name,) in con.execute("SELECT schema_name FROM duckdb_schemas()").fetchall()}
     wanted = ",".join(name for name in _SEARCHED if name in present)
     con.execute(f"SET search_path = '{wanted or 'main'}'")
     # Where the snapshot is kept open, the first query has locked them for all.
     if con.execute("SELECT current_setting('lock_configuration')").fetchall() != [(True,)]:
+        con.execute("SET allowed_directories = ?", [part_folders(con)])
+        con.execute("SET enable_external_access = false")
         con.execute("SET lock_configuration = true")
+
+
+def part_folders(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """The folder with parts of the open snapshot, none of one that has none."""
+    try:
+        return [str(path) for (path,) in con.execute("SELECT path FROM meta.part_folder").fetchall()]
+    except duckdb.CatalogException:
+        return []

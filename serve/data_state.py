@@ -31,8 +31,10 @@ _DAYS = """
 _WHERE_STARTS_ARE = """
     SELECT regexp_extract(c.table_name, 'smf(.*)_[a-z]+$', 1) AS type, c.table_name AS view,
       arg_min(column_name, column_name <> 'interval_start_local') AS start
-    FROM duckdb_columns() c JOIN duckdb_tables() raw
-      ON raw.schema_name = 'raw' AND estimated_size > 0 AND c.table_name = 'stg_' || raw.table_name
+    FROM duckdb_columns() c JOIN (
+      SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw' AND estimated_size > 0
+      UNION SELECT view_name FROM duckdb_views() WHERE schema_name = 'raw'
+    ) raw ON c.table_name = 'stg_' || raw.table_name
     WHERE c.schema_name = 'staging'
       AND regexp_matches(c.table_name, '^stg_smf[0-9_]+_(product|standard|identification)$')
       AND column_name IN ('interval_start_local', 'interval_start_utc', 'interval_begin_utc')

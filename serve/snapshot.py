@@ -113,9 +113,18 @@ class Snapshot:
         connection = duckdb.connect(":memory:", config={"threads": "1", "python_enable_replacements": "false"})
         try:
             connection.execute(f"ATTACH {sql_text(str(self.path))} AS snapshot (READ_ONLY)")
+            connection.execute("SET allowed_directories = ?", [_part_folders(connection)])
             connection.execute("SET enable_external_access = false")
         except duckdb.Error as problem:
             connection.close()
             log.error("snapshot_refused", path=str(self.path), problem=str(problem))
             raise SnapshotUnavailable(UNUSABLE) from problem
         return connection
+
+
+def _part_folders(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """The folder in which the attached snapshot has rows as files; none in a snapshot that has none."""
+    known = "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'meta' AND table_name = 'part_folder'"
+    if not connection.execute(known).fetchall():
+        return []
+    return [str(path) for (path,) in connection.execute("SELECT path FROM snapshot.meta.part_folder").fetchall()]

@@ -91,7 +91,6 @@ def _batches(piece: Piece, unit: Unit) -> Iterator[Batch]:
 
 
 def _limits(identities: pa.Table) -> list[int]:
-    """The first and last time of writing, none where no record has one."""
+    """The first and last time of writing; 0 is that of records without one."""
     written = numbers_of(identities["written_raw"])
-    written = written[written > 0]
     return [int(written.min()), int(written.max())] if len(written) else []

@@ -15,6 +15,9 @@ _HELD_BYTES = 96 << 20
 _COLUMN_BYTES = 1 << 10
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
 
+UNSIGNED = "etalon.unsigned"
+"""Key of what the metadata of a column say: the bits of the number without sign that it was."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -99,5 +102,10 @@ class Writer:
 
 def signed(rows: pa.Table) -> pa.Table:
     """Rows with signed numbers in the place of others."""
-    fields = [field.with_type(_SIGNED.get(field.type, field.type)) for field in rows.schema]
-    return rows.cast(pa.schema(fields), safe=False)
+    return rows.cast(pa.schema([_signed(field) for field in rows.schema]), safe=False)
+
+
+def _signed(field: pa.Field) -> pa.Field:
+    if field.type not in _SIGNED:
+        return field
+    return field.with_type(_SIGNED[field.type]).with_metadata({UNSIGNED: str(field.type.bit_width)})

@@ -106,12 +106,12 @@ def _decode_some(
         here = [place - found.first for place in done if 0 <= place - found.first < len(found.digest)]
         own = {"record_seq": sequence[found.first :][here], "written_raw": found.written[here]}
         overlaps.record(con, file_id, of_columns(own | {"digest": found.digest[here]}))
+    overlaps.leave_unsettled(con, file_id)
     con.execute(
         "DELETE FROM meta.quarantine WHERE file_id = ? AND reason = ? AND list_contains(?, record_seq)",
         [file_id, WAITING, [int(sequence[place]) for place in done]],
     )
     _settle(con, file_id, len(done), size, counts)
-    con.execute("UPDATE meta.ledger SET overlap = ? WHERE file_id = ?", [overlaps.settle(con, file_id), file_id])
     return len(done)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ingest.batch import Quarantined, of_file, quarantine_rows
 from ingest.files.outcome import ExitCode, FileReport
-from ingest.warehouse import holding, overlaps, systems, version
+from ingest.warehouse import holding, overlaps, parts, systems, version
 from ingest.warehouse.writer import transaction
 
 WAITING = "cics_dictionary_missing"
@@ -67,6 +67,7 @@ def create(con: duckdb.DuckDBPyConnection) -> None:
     for statement in _CREATE:
         con.execute(statement)
     con.execute(holding.CREATE)
+    parts.create(con)
     overlaps.create(con)
     systems.create(con)
 
@@ -168,6 +169,17 @@ def report_of(con: duckdb.DuckDBPyConnection, sha256: str, path: str) -> FileRep
         overlap_with=overlaps.counted_elsewhere(con, sizes[4]),
         exit_code=ExitCode.UNRECOGNISED if undecoded else code,
     )
+
+
+def keep_file(con: duckdb.DuckDBPyConnection, file_id: int, path: str) -> None:
+    """Put the rows that a file has in a Parquet file into the quarantine."""
+    rows = "SELECT * REPLACE ($id::UBIGINT AS file_id) FROM read_parquet($path)"
+    con.execute(f"INSERT INTO meta.quarantine BY NAME {rows}", {"id": file_id, "path": path})
+
+
+def overlapping(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Digests of the files of which records count in others."""
+    return frozenset(sha256 for (sha256,) in con.execute("SELECT sha256 FROM meta.ledger WHERE overlap > 0").fetchall())
 
 
 def write(con: duckdb.DuckDBPyConnection, report: FileReport, file_id: int, path: str, layouts_version: str) -> None:

@@ -9,13 +9,14 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
 import duckdb
 import pyarrow as pa
 
+from ingest import units
 from ingest.batch import of_file
 from ingest.codec.handlers import Handler
 from ingest.containers.limits import Limits
@@ -34,7 +35,9 @@ from ingest.files.outcome import (
 )
 from ingest.formats.identify import HEAD_BYTES, Identity, Kind, identify
 from ingest.registry import Registry
-from ingest.warehouse import ledger, overlaps
+from ingest.running import Here, Processes, Runner
+from ingest.units.parts import IDENTITIES, QUARANTINE, Part
+from ingest.warehouse import ledger, overlaps, parts
 from ingest.warehouse.errors import is_damage
 from ingest.warehouse.removal import take_out
 from ingest.warehouse.tables import Tables, layouts_version
@@ -51,6 +54,13 @@ _ATTEMPTS = 2
 _REPLACING = ("etalon_run", "etalon_group")
 _TOGETHER_BYTES = 4 << 20
 """Files share a transaction until they have so many bytes, and so the statements that write their rows."""
+_IN_UNITS = frozenset({Kind.SMF})
+_UNIT_BYTES = 24 << 20
+"""Bytes of a unit, and of the smallest dump that is decoded in units."""
+_FEWEST_UNITS = 8
+"""Units for which further processes are started: for fewer, starting them costs more than they save."""
+_PART_BYTES = 4 << 20
+"""Rows of a unit that take so many bytes in memory become a part, fewer go into the table: a file costs every query."""
 
 
 def load(
@@ -78,15 +88,15 @@ def load(
     inputs = expand(paths)
     if not any(isinstance(item, str) for item in inputs):
         return [item for item in inputs if isinstance(item, FileReport)]
-    with open_writer(db_path) as con, _scratch(Path(db_path).parent) as scratch:
-        loader = _Loader(con, registry, reload, progress or (lambda path, step, records: None), scratch, kind, limits)
+    with open_writer(db_path) as con, _scratch(Path(db_path).parent) as scratch, Processes() as runner:
+        say = progress or (lambda path, step, records: None)
+        loader = _Loader(con, registry, reload, say, scratch, kind, limits, runner)
         reports: list[FileReport] = []
         for item in inputs:
             reports += [item] if isinstance(item, FileReport) else loader.load(item)
         loader.commit()
-        if loader.finish():
-            reports = [loader.anew(report) for report in reports]
-        return reports
+        loader.finish()
+        return [loader.anew(report) for report in reports]
 
 
 def prepare(db_path: str | Path, registry: Registry) -> None:
@@ -97,6 +107,7 @@ def prepare(db_path: str | Path, registry: Registry) -> None:
     with open_writer(db_path) as con:
         ledger.create(con)
         Tables(con).bring_up_to(registry)
+        overlaps.settle(con)
 
 
 @contextmanager
@@ -120,6 +131,7 @@ class _Loader:
         scratch: Path,
         kind: Kind | None,
         limits: Callable[[], Limits],
+        runner: Runner,
     ) -> None:
         self._con = con
         self._registry = registry
@@ -130,10 +142,14 @@ class _Loader:
         self._ask_limits = limits
         self._kind = kind
         self._damaged: set[str] = set()
+        self._overlapping: frozenset[str] = frozenset()
+        self._runner = runner
+        self._fresh: list[Part] = []
         self._version = layouts_version(registry)
         ledger.create(con)
         self._tables = Tables(con)
         self._tables.bring_up_to(registry)
+        self._parts = parts.folder(con)
         self._rows = self._tables.held()
         self._together: list[tuple[Path, FileReport]] = []
         self._together_bytes = 0
@@ -149,21 +165,26 @@ class _Loader:
 
         return dictionaries.handlers(self._con)
 
-    def finish(self) -> int:
-        """Decode what had to be left in the quarantine and can be read by now; how many records these were."""
+    def finish(self) -> None:
+        """Decode what had to be left in the quarantine and can be read by now, and settle which records count."""
         files = ledger.waiting(self._con)
-        if not files:
-            return 0
-        from ingest.warehouse import dictionaries
+        if files:
+            from ingest.warehouse import dictionaries
 
-        return dictionaries.decode_waiting(self._con, self._registry, self._tables, files)
+            dictionaries.decode_waiting(self._con, self._registry, self._tables, files)
+        overlaps.settle(self._con)
+        self._overlapping = ledger.overlapping(self._con)
 
     def anew(self, report: FileReport) -> FileReport:
-        """What the ledger says by now of a file whose records waited for a dictionary; any other report as it is."""
-        waited = report.sha256 is not None and ledger.WAITING in report.reason_codes
-        if not waited or report.path in self._damaged:
+        """The report of a file with what was found out of it since: records decoded that waited, and overlap."""
+        if report.sha256 is None:
             return report
-        found = ledger.report_of(self._con, str(report.sha256), report.path)
+        if ledger.WAITING not in report.reason_codes or report.path in self._damaged:
+            if report.status != "unchanged" and report.sha256 in self._overlapping:
+                found = ledger.report_of(self._con, report.sha256, report.path)
+                report.overlap, report.overlap_with = found.overlap, found.overlap_with
+            return report
+        found = ledger.report_of(self._con, report.sha256, report.path)
         found.status = report.status if report.status == "unchanged" or not found.decoded else "loaded"
         found.container = report.container
         return found
@@ -254,22 +275,28 @@ class _Loader:
             content.make_way()
             if not self._together:
                 self._con.execute("BEGIN")
+            self._fresh = []
             try:
                 self._clear(content, known, earlier, identity.kind)
-                accounts, replaced = self._insert(path, name, identity, file_id)
+                if identity.kind in _IN_UNITS and before.size >= _UNIT_BYTES:
+                    file = units.File(str(path), file_id, identity, before.size)
+                    accounts, replaced = self._insert_units(file, name), list[int]()
+                else:
+                    accounts, replaced = self._insert(path, name, identity, file_id)
                 report.sha256 = content.digest.sha256
                 if Fingerprint.of(path) != before:
                     raise StillChanging
                 accounts.prove(before.size)
                 accounts.judge(report)
                 report.message = report.message or self._left(name, replaced)
-                report.overlap = overlaps.settle(self._con, file_id)
-                report.overlap_with = overlaps.counted_elsewhere(self._con, file_id) if report.overlap else {}
+                overlaps.leave_unsettled(self._con, file_id)
                 ledger.write(self._con, report, file_id, real, self._version)
                 if apart:
                     self._commit(name, accounts.records)
             except BaseException as error:
                 undone = self._roll_back()
+                for part in self._fresh:
+                    Path(part.path).unlink(missing_ok=True)
                 if undone and isinstance(error, Exception):
                     self._load_apart(undone)
                     return self._load(path, name, identity, apart=True)
@@ -301,6 +328,8 @@ class _Loader:
                 self._commit(*((last := self._together[-1][1]).path, last.records))
             except BaseException as error:
                 undone = self._roll_back()
+                for part in self._fresh:
+                    Path(part.path).unlink(missing_ok=True)
                 if not isinstance(error, Exception):
                     raise
                 self._load_apart(undone)
@@ -330,23 +359,52 @@ class _Loader:
 
         accounts, replaced = Accounts(), list[int]()
         handlers = self._handlers if identity.kind is Kind.SMF else None
-        with (
-            closing(made_ahead(read(path, identity, self._registry, handlers))) as batches,
-            closing(overlaps.Recorder(self._con, self._registry, path, identity.kind)) as recorder,
-        ):
+        with closing(made_ahead(read(path, identity, self._registry, handlers, identify=True))) as batches:
             for batch in batches:
                 for table, part in batch.tables.items():
                     if table in _REPLACING:
                         self._rows.write()
                         replaced += self._replace(table, part)
                     self._rows.add(table, of_file(file_id, part))
-                recorder.add(batch.tables, file_id)
+                if batch.identities is not None:
+                    self._rows.add(IDENTITIES, of_file(file_id, batch.identities))
                 overlaps.record_incomplete(self._con, file_id, batch.incomplete)
                 ledger.quarantine(self._con, file_id, batch.quarantined)
                 accounts.add(batch)
                 self._progress(name, "batch", accounts.records)
-            recorder.write(file_id)
         return accounts, replaced
+
+    def _insert_units(self, file: units.File, name: str) -> Accounts:
+        """Decode a large file in units, on all processors; its account.
+
+        Its large tables become parts; the rest of its rows go into the tables.
+        """
+        from ingest.formats.cics.performance import MonitoringDecoder
+
+        planned = units.plan([file], _UNIT_BYTES, self._registry)
+        runner = self._runner if len(planned) >= _FEWEST_UNITS else Here()
+        scans = list(runner.run(units.scan, planned))
+        known = self._handlers.get("cics_monitoring")
+        settled = units.settle(planned, scans, known.memory if isinstance(known, MonitoringDecoder) else None)
+        accounts, found = Accounts(), list[Part]()
+        self._fresh = found
+        decode = partial(units.decode, folder=self._parts, least_bytes=_PART_BYTES)
+        for decoded in runner.run(decode, settled):
+            found += decoded.parts
+            for (_, table), rows in decoded.rows.items():
+                for some in rows:
+                    if table == QUARANTINE:
+                        ledger.keep(self._con, some)
+                    else:
+                        self._rows.add(table, some)
+            for part in (part for part in decoded.parts if part.table == QUARANTINE):
+                ledger.keep_file(self._con, file.file_id, part.path)
+                Path(part.path).unlink()
+            overlaps.record_incomplete(self._con, file.file_id, decoded.incomplete.get(file.file_id, {}))
+            accounts.join(decoded.accounts[file.file_id])
+            self._progress(name, "batch", accounts.records)
+        self._tables.add_parts([part for part in found if part.table != QUARANTINE])
+        return accounts
 
     def _known(self, content: Content, earlier: list[ledger.Entry]) -> ledger.Entry | None:
         """The entry of this content. The digest is not waited for where path, key and size are all new."""

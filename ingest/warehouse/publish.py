@@ -1,20 +1,27 @@
 """The published snapshot: swapped in whole, read by anyone, never blocking the writer."""
 
 import errno
+import fcntl
 import os
 import shutil
 import tempfile
+import uuid
 from pathlib import Path
+
+import duckdb
 
 from ingest.registry import Registry
 from ingest.schema import staging_statements
-from ingest.warehouse import systems
+from ingest.warehouse import ledger, overlaps, parts, systems
 from ingest.warehouse.errors import WarehouseMissing
 from ingest.warehouse.writer import open_writer
 
 
 def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None = None) -> Path:
     """Put a copy of the warehouse in place of the snapshot, in one step.
+
+    The parts of raw tables are not copied: the snapshot names them as the warehouse does. Those that the warehouse
+    names no longer are deleted once no snapshot that somebody reads names them.
 
     With a registry, the copy gets the staging views over its raw tables that the warehouse itself does without. Readers
     of the old snapshot keep it until they close it; who opens afterwards sees the new one; there is never a moment
@@ -33,18 +40,66 @@ def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
         os.close(handle)
         try:
+            ledger.create(con)
+            overlaps.settle(con)
+            parts.bring_up_to(con, parts.folder(con))
             con.execute("CHECKPOINT")
             _copy(source, name)
             if registry is not None:
                 _add_staging_views(name, registry)
             _sync(name)
             Path(name).chmod(target.parent.stat().st_mode & 0o644)
+            _keep_named(con, target)
             Path(name).replace(target)
             _sync(target.parent)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+        parts.sweep(con, _named_by_read(con, target))
     return target
+
+
+def _keep_named(con: duckdb.DuckDBPyConnection, target: Path) -> None:
+    """Keep the snapshot under another name, if it names parts that the warehouse does not: somebody may read it."""
+    if target.is_file() and _named(con, target) - _named(con):
+        os.link(target, target.with_name(f".{target.name}.{uuid.uuid4().hex}.read"))
+
+
+def _named_by_read(con: duckdb.DuckDBPyConnection, target: Path) -> set[str]:
+    """The parts that earlier snapshots name which somebody reads; those that nobody does go."""
+    named: set[str] = set()
+    for earlier in target.parent.glob(f".{target.name}.*.read"):
+        if _is_read(earlier):
+            named |= _named(con, earlier)
+        else:
+            earlier.unlink()
+    return named
+
+
+def _is_read(path: Path) -> bool:
+    """Whether another process has a database open: DuckDB locks it."""
+    with path.open("r+b") as stream:
+        try:
+            fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def _named(con: duckdb.DuckDBPyConnection, snapshot: Path | None = None) -> set[str]:
+    """The parts that a snapshot, or the open warehouse, names; none where a snapshot is of an earlier version."""
+    if snapshot is None:
+        return {path for (path,) in con.execute("SELECT path FROM meta.part").fetchall()}
+    try:
+        con.execute(f"ATTACH '{str(snapshot).replace(chr(39), chr(39) * 2)}' AS snapshot (READ_ONLY)")
+    except duckdb.Error:
+        return set()
+    try:
+        return {path for (path,) in con.execute("SELECT path FROM snapshot.meta.part").fetchall()}
+    except duckdb.CatalogException:
+        return set()
+    finally:
+        con.execute("DETACH snapshot")
 
 
 def _copy(source: Path, target: str) -> None:

@@ -1,7 +1,7 @@
 """Raw tables in the database: made on demand, widened when a layout has grown, filled from Arrow."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +15,8 @@ from ingest.formats.schemas import schemas as report_schemas
 from ingest.layout_files import LOGS
 from ingest.registry import Registry
 from ingest.schema import column_definitions
+from ingest.units.parts import IDENTITIES, Part
+from ingest.warehouse import parts
 from ingest.warehouse.writer import transaction
 
 _TYPES = {
@@ -49,11 +51,16 @@ class Tables:
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
         self._columns: dict[str, dict[str, str]] = {}
+        self._in_parts: set[str] = set()
         self._canonical: dict[str, str] = {}
         self.forget()
 
     def bring_up_to(self, registry: Registry) -> None:
-        """Prepare, unless that was done with these layouts and this code, and no column has changed since."""
+        """Prepare, unless that was done with these layouts and this code, and no column has changed since.
+
+        Views of tables with parts name the folder in which these are by now.
+        """
+        parts.bring_up_to(self._con, parts.folder(self._con))
         layouts = layouts_version(registry)
         with suppress(duckdb.CatalogException):
             if self._con.execute("SELECT mark FROM meta.raw_columns").fetchall() == [(self._mark(layouts),)]:
@@ -79,7 +86,8 @@ class Tables:
             with transaction(self._con):
                 self._con.execute("CREATE SCHEMA IF NOT EXISTS raw")
                 for name, columns in wanted.items():
-                    self._ensure(name, columns, retype=True)
+                    if self._ensure(name, columns, retype=True) and name in self._in_parts:
+                        parts.make_views(self._con, [name])
         finally:
             self.forget()
 
@@ -88,21 +96,31 @@ class Tables:
         con = self._con
         # Queries find `rows` by its name: a registered table would be held until the transaction ends.
         known = self._columns.get(name)
-        if known is None or not known.keys() >= set(rows.column_names):
+        if name != IDENTITIES and (known is None or not known.keys() >= set(rows.column_names)):
             described = con.execute("DESCRIBE SELECT * FROM rows").fetchall()
-            self._ensure(name, [(row[0], row[1] + " NOT NULL" * (row[0] == "file_id")) for row in described])
-        con.execute(f"INSERT INTO raw.{_quoted(name)} BY NAME SELECT * FROM rows")
+            self.ensure(name, [(row[0], row[1] + " NOT NULL" * (row[0] == "file_id")) for row in described])
+        con.execute(f"INSERT INTO {self._rows(name)} BY NAME SELECT * FROM rows")
 
     def held(self) -> Held:
         """Rows on their way into the tables: a statement for several hundred columns takes milliseconds."""
         return Held(self.append, _HELD_BYTES)
 
+    def add_parts(self, found: Collection[Part]) -> None:
+        """Count parts in; tables and columns that there are not yet are made first."""
+        for part in {part.table: part for part in found}.values():
+            if part.table != IDENTITIES:
+                self.ensure(part.table, parts.columns_of(self._con, part.path))
+        parts.add(self._con, found)
+        self._in_parts |= {part.table for part in found}
+
     def remove(self, file_id: int, names: Sequence[str] | None = None) -> None:
         """Remove what a file once put into the tables named (all, unless named) and into the quarantine."""
         for name in self._columns if names is None else names:
             if name in self._columns:
-                self._con.execute(f"DELETE FROM raw.{_quoted(name)} WHERE file_id = ?", [file_id])
+                self._con.execute(f"DELETE FROM {self._rows(name)} WHERE file_id = ?", [file_id])
         self._con.execute("DELETE FROM meta.quarantine WHERE file_id = ?", [file_id])
+        if self._in_parts and parts.remove(self._con, [file_id]):
+            self._in_parts = set(parts.tables(self._con))
 
     def replaced(self, name: str, rows: pa.Table) -> list[int]:
         """Remove what rows of a runs or groups file take the place of; ids of the files it came from.
@@ -123,9 +141,22 @@ class Tables:
         """Read the columns from the database again, as after a rolled back transaction."""
         self._read_columns()
 
-    def _ensure(self, name: str, columns: Sequence[tuple[str, str]], retype: bool = False) -> None:
-        """Make a table or add the columns it lacks; with `retype`, give the others the types they are to have."""
-        table = f"raw.{_quoted(name)}"
+    def _rows(self, name: str) -> str:
+        """The table of the rows that are in no part."""
+        schema = "meta" if name == IDENTITIES else "raw"
+        return f"{schema}.{_quoted(name + parts.SUFFIX if name in self._in_parts else name)}"
+
+    def ensure(self, name: str, columns: Sequence[tuple[str, str]]) -> None:
+        """Make a table or add the columns it lacks."""
+        if self._ensure(name, columns) and name in self._in_parts:
+            parts.make_views(self._con, [name])
+
+    def _ensure(self, name: str, columns: Sequence[tuple[str, str]], retype: bool = False) -> bool:
+        """Make a table or add the columns it lacks; with `retype`, give the others the types they are to have.
+
+        Whether anything changed.
+        """
+        table, changed = self._rows(name), name not in self._columns
         if name not in self._columns:
             body = ", ".join(f"{_quoted(column)} {kind}" for column, kind in columns)
             self._con.execute(f"CREATE TABLE {table} ({body})")
@@ -145,6 +176,8 @@ class Tables:
             else:
                 continue
             known[column] = wanted
+            changed = True
+        return changed
 
     def _typed(self, kind: str) -> str:
         """A type as DuckDB itself writes it, without constraints."""
@@ -158,10 +191,15 @@ class Tables:
     def _read_columns(self) -> None:
         found: dict[str, dict[str, str]] = {}
         for table, column, kind in self._con.execute(
-            "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE schema_name = 'raw' "
-            "AND NOT internal AND database_name = current_database() ORDER BY table_name, column_index"
+            "SELECT table_name, column_name, data_type FROM duckdb_columns() "
+            f"WHERE (schema_name = 'raw' OR table_name = '{IDENTITIES}{parts.SUFFIX}') AND NOT internal "
+            "AND database_name = current_database() ORDER BY table_name, column_index"
         ).fetchall():
             found.setdefault(table, {})[column] = kind
+        self._in_parts = {name.removesuffix(parts.SUFFIX) for name in found if name.endswith(parts.SUFFIX)}
+        for name in self._in_parts:
+            found[name] = found.pop(name + parts.SUFFIX)
+        found.pop(IDENTITIES, None)
         self._columns = found
 
 

@@ -281,8 +281,10 @@ def stretches(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> tuple[Spa
 def _hours_written(con: duckdb.DuckDBPyConnection, file_id: int, kind: str) -> list[dt.datetime | None]:
     """The hours in which the records of a file were written; None for a time that is none."""
     by = "written_raw >> 44, 0" if kind == "ims_log" else "written_raw >> 32, (written_raw & 4294967295) // 360000"
+    from ingest.warehouse import identities_of
+
     rows = con.execute(
-        f"SELECT DISTINCT {by} FROM meta.record_identity WHERE file_id = ? AND written_raw > 0", [file_id]
+        f"SELECT DISTINCT {by} FROM ({identities_of(con, file_id)}) WHERE written_raw > 0"
     ).fetchall()
     if kind == "ims_log":
         begin = dt.datetime(1900, 1, 1)

@@ -43,6 +43,7 @@ def cut(warehouse: Path, window: Path, wanted: Cut) -> None:
     Raises WarehouseLocked while another process writes the warehouse.
     """
     from ingest.warehouse import open_writer, opening
+    from ingest.warehouse.parts import SUFFIX
 
     for left in (window, window.with_name(window.name + ".wal")):
         left.unlink(missing_ok=True)
@@ -53,11 +54,15 @@ def cut(warehouse: Path, window: Path, wanted: Cut) -> None:
         con.execute("CREATE TEMP TABLE wanted_file (file_id UBIGINT, kind VARCHAR, is_whole BOOLEAN)")
         con.executemany("INSERT INTO wanted_file VALUES (?, ?, ?)", _wanted(con, wanted) or [(0, "none", True)])
         con.execute("CREATE TEMP TABLE wanted_record (file_id UBIGINT, record_seq UINTEGER)")
+        con.execute("CREATE TEMP TABLE wanted_time (kind VARCHAR, low UBIGINT, high UBIGINT)")
+        in_parts = [name for (name,) in con.execute("SELECT DISTINCT table_name FROM whole.meta.part").fetchall()]
+        identities = f"record_identity{SUFFIX if 'record_identity' in in_parts else ''}"
         for kind in _BY_RECORD:
             for span in wanted.read:
                 low, high = written_limits(span, kind)
+                con.execute("INSERT INTO wanted_time VALUES (?, ?, ?)", [kind, low, high])
                 con.execute(
-                    "INSERT INTO wanted_record SELECT file_id, record_seq FROM whole.meta.record_identity "
+                    f"INSERT INTO wanted_record SELECT file_id, record_seq FROM whole.meta.{identities} "
                     "SEMI JOIN (SELECT file_id FROM wanted_file WHERE NOT is_whole AND kind = ?) AS cut "
                     "USING (file_id) WHERE written_raw BETWEEN ? AND ?",
                     [kind, low, high],
@@ -65,15 +70,31 @@ def cut(warehouse: Path, window: Path, wanted: Cut) -> None:
         tables = con.execute(
             "SELECT schema_name, table_name, estimated_size FROM duckdb_tables() WHERE database_name = 'whole' "
             "AND (schema_name = 'raw' OR schema_name = 'meta' AND list_contains($tables, table_name)) ORDER BY ALL",
-            {"tables": [*_OF_FILES]},
+            {"tables": [*_OF_FILES, identities]},
         ).fetchall()
         cut_short = con.execute("SELECT count(*) FROM wanted_record").fetchall()[0][0] > 0
         for schema in ("raw", "meta"):
             con.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         for schema, table, size in tables:
-            is_read = schema == "meta" or table in _WHOLE or wanted.tables is None or table in wanted.tables
+            named = wanted.tables is None or table.removesuffix(SUFFIX) in wanted.tables
+            is_read = schema == "meta" or table in _WHOLE or named
             _copy(con, schema, table, is_read and size > 0, cut_short)
+        _link(con, in_parts)
         con.execute("COMMIT")
+
+
+def _link(con: duckdb.DuckDBPyConnection, tables: list[str]) -> None:
+    """Name the parts of the warehouse that may hold wanted records: nothing of them is copied."""
+    from ingest.warehouse.parts import create, make_views
+
+    create(con)
+    con.execute(
+        "INSERT INTO meta.part FROM whole.meta.part AS part SEMI JOIN (SELECT file_id, is_whole, low, high "
+        "FROM wanted_file LEFT JOIN wanted_time USING (kind)) AS wanted ON part.file_id = wanted.file_id "
+        "AND (is_whole OR written_from IS NULL OR written_to >= low AND written_from <= high)"
+    )
+    con.execute("INSERT INTO meta.part_folder FROM whole.meta.part_folder")
+    make_views(con, tables)
 
 
 def _copy(con: duckdb.DuckDBPyConnection, schema: str, table: str, filled: bool, cut_short: bool) -> None:
@@ -98,7 +119,7 @@ def _copy(con: duckdb.DuckDBPyConnection, schema: str, table: str, filled: bool,
         return
     near = f"(FROM whole.{name} WHERE rowid BETWEEN {first} AND {last})"
     con.execute(f"INSERT INTO {name} FROM {near} SEMI JOIN (FROM wanted_file WHERE is_whole) USING (file_id)")
-    if cut_short and table not in ("quarantine", "record_identity", "record_incomplete"):
+    if cut_short and not table.startswith(("quarantine", "record_identity", "record_incomplete")):
         con.execute(f"INSERT INTO {name} FROM {near} SEMI JOIN wanted_record USING (file_id, record_seq)")
 
 

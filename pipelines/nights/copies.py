@@ -18,6 +18,7 @@ from state.files import make_folder
 #: What cannot be made again, as paths in the state folder.
 _KEPT = (
     "warehouse/etalon.duckdb",
+    "warehouse/etalon.parts",
     "published/etalon.duckdb",
     "published/definitions.json",
     "models",
@@ -99,6 +100,9 @@ def restore(home: Home, folder: Path) -> Path:
         shutil.copy2(folder / name, copied)
         copied.replace(target)
     migrate(home)
+    from ingest.warehouse import move_parts
+
+    move_parts(home.snapshot, home.warehouse)
     return home.root
 
 

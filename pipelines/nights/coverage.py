@@ -279,9 +279,9 @@ def written(snapshot: Path, since: dt.date, until: dt.date) -> Counts:
 
     views = warehouse.query(
         snapshot,
-        "SELECT view_name, estimated_size FROM duckdb_views() JOIN duckdb_tables() "
-        "ON table_name = replace(view_name, 'stg_', '') WHERE duckdb_views.schema_name = 'staging' "
-        "AND view_name LIKE 'stg_smf%_header' AND estimated_size > 0",
+        "SELECT view_name FROM duckdb_views() WHERE schema_name = 'staging' AND view_name LIKE 'stg_smf%_header' "
+        "AND replace(view_name, 'stg_', '') IN (SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw' "
+        "AND estimated_size > 0 UNION SELECT view_name FROM duckdb_views() WHERE schema_name = 'raw')",
     ).to_pylist()
     days = (since, until + dt.timedelta(days=1))
     written_between = [dt.datetime.combine(day, dt.time(minute=AFTER_END_MIN)) for day in days]

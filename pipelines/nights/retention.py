@@ -25,7 +25,7 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
     nothing. Raises EtalonError where there is no warehouse.
     """
     steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
-    from ingest.warehouse import ledger, open_writer
+    from ingest.warehouse import drop_rows, filled, ledger, open_writer
 
     dropped: dict[str, int] = {}
     published_before = dt.date.min
@@ -35,18 +35,21 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
         [(last,)] = con.execute("SELECT max(last_at)::DATE FROM meta.built_file").fetchall()
         today = min(today, last or today)
         tables = con.execute(
-            "SELECT schema_name, table_name, estimated_size FROM duckdb_tables() "
-            "WHERE (schema_name IN ('raw', 'marts') OR table_name = 'quarantine') "
-            "AND database_name = current_database() ORDER BY ALL"
+            "SELECT schema_name, table_name FROM duckdb_tables() WHERE (schema_name = 'marts' "
+            "OR table_name = 'quarantine') AND estimated_size > 0 AND database_name = current_database() ORDER BY ALL"
         ).fetchall()
-        limits = {table: _days(rules, schema, table) for schema, table, _ in tables}
-        for schema, table, size in tables:
+        tables += [("raw", table) for table in filled(con)]
+        limits = {table: _days(rules, schema, table) for schema, table in tables}
+        for schema, table in tables:
             days = limits[table]
-            if days is None or not size:
+            if days is None:
                 continue
             first = today - dt.timedelta(days=days)
-            expired = _older(con, schema, table, first)
-            gone = expired and con.execute(f'DELETE FROM {schema}."{table}" WHERE {expired}').fetchall()[0][0]
+            gone = 0
+            if schema == "raw":
+                gone = drop_rows(con, table, _expired(con, first))
+            elif expired := _older(con, schema, table, first):
+                gone = con.execute(f'DELETE FROM {schema}."{table}" WHERE {expired}').fetchall()[0][0]
             if gone:
                 dropped[f"{schema}.{table}"] = gone
                 if schema == "raw":
@@ -72,6 +75,8 @@ def _days(rules: Mapping[str, int], schema: str, table: str) -> int | None:
 
 def _forget(con: duckdb.DuckDBPyConnection, limits: Mapping[str, int | None], today: dt.date) -> None:
     """Drop what records are known by of files whose rows are all gone."""
+    from ingest.warehouse import IDENTITIES, drop_rows
+
     if not any(limits.values()):
         return
     files = con.execute(
@@ -83,7 +88,8 @@ def _forget(con: duckdb.DuckDBPyConnection, limits: Mapping[str, int | None], to
         kept = [limits.get(table) for table in tables]
         if all(days is not None and last < today - dt.timedelta(days=days) for days in kept):
             gone.append(file_id)
-    for table in ("record_identity", "record_incomplete", "record_overlap", "held_back"):
+    drop_rows(con, IDENTITIES, gone)
+    for table in ("record_incomplete", "record_overlap", "held_back"):
         con.execute(f"DELETE FROM meta.{table} WHERE list_contains($files, file_id)", {"files": gone})
 
 
@@ -91,11 +97,6 @@ def _older(con: duckdb.DuckDBPyConnection, schema: str, table: str, first: dt.da
     """SQL for rows before a day; None for a table without time."""
     if table == "quarantine":
         return f"file_id IN (SELECT file_id FROM meta.ledger WHERE loaded_at < TIMESTAMP '{first}')"
-    if schema == "raw":
-        return (
-            "file_id IN (SELECT file_id FROM meta.built_file GROUP BY file_id "
-            f"HAVING max(last_at) < TIMESTAMP '{first}' AND min(first_at) > TIMESTAMP '1900-01-02')"
-        )
     have = {
         row[0]
         for row in con.execute(
@@ -104,6 +105,15 @@ def _older(con: duckdb.DuckDBPyConnection, schema: str, table: str, first: dt.da
     }
     times = next((found for names in TIMES if (found := [name for name in names if name in have])), None)
     return f"coalesce({', '.join(times)}, NULL) < TIMESTAMP '{first}'" if times else None
+
+
+def _expired(con: duckdb.DuckDBPyConnection, first: dt.date) -> list[int]:
+    """The files all of whose records are older than a day."""
+    found = con.execute(
+        "SELECT file_id FROM meta.built_file GROUP BY file_id "
+        f"HAVING max(last_at) < TIMESTAMP '{first}' AND min(first_at) > TIMESTAMP '1900-01-02'"
+    ).fetchall()
+    return [file_id for (file_id,) in found]
 
 
 def compact(database: Path) -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from ingest.formats.cics.dictionary import full_dictionary
 from ingest.formats.cics.encode import encode_dictionary, encode_performance
-from ingest.formats.identify import Kind
 from ingest.formats.ims.encode import encode_log
 from ingest.framing import write_records
 from ingest.warehouse import FileUnknown, ledger, load, overlaps, publish, query, remove
@@ -228,47 +227,16 @@ def test_a_cut_dump_before_a_whole_one_in_the_same_file_takes_no_place_of_the_wh
     assert rows(PARTITIONS) == sorted([*((name,) for name in NAMES), ("P0",), ("P1",)])
 
 
-@pytest.fixture
-def recorder(tmp_path, layouts, records, monkeypatch):
-    """Puts down the records of a file of 6000 in stretches of a few hundred kilobytes."""
-    monkeypatch.setattr(overlaps, "_READ_AT_ONCE", 1 << 16)
-    (tmp_path / "many.smf").write_bytes(b"".join(records) * 1000)
-    with duckdb.connect() as con:
-        ledger.create(con)
-        made = overlaps.Recorder(con, layouts, tmp_path / "many.smf", Kind.SMF)
-        yield con, made
-        made.close()
-
-
-def header_of(*sequence):
-    return {"smf30_header": pa.table({"record_seq": pa.array(sequence, pa.uint32())})}
-
-
-def test_tables_of_one_stretch_may_come_one_after_the_other(recorder):
-    con, made = recorder
-    for sequence in ([0, 5], [1, 505], [4, 504], [5999]):
-        made.add(header_of(*sequence), 1)
-    made.write(1)
-    found = con.execute("SELECT record_seq % 6, written_raw & 65535 FROM meta.record_identity").fetchall()
-    assert sorted(found) == [(n, 100 + n) for n in (0, 0, 1, 1, 4, 5, 5)]
-
-
-def test_a_record_that_the_file_has_not_is_reported(recorder):
-    _, made = recorder
-    with pytest.raises(LookupError, match="record 6000"):
-        made.add(header_of(5999, 6000), 1)
-
-
 def test_a_dump_cut_short_while_it_is_read_is_left_alone(tmp_path, database, layouts, records, monkeypatch):
     path = tmp_path / "shrinks.smf"
     path.write_bytes(b"".join(records))
-    real = overlaps.Recorder.add
+    real = overlaps.record_incomplete
 
-    def cut(self, tables, file_id):
+    def cut(con, file_id, missing):
         path.write_bytes(b"".join(records[:3]))
-        real(self, tables, file_id)
+        real(con, file_id, missing)
 
-    monkeypatch.setattr(overlaps.Recorder, "add", cut)
+    monkeypatch.setattr(overlaps, "record_incomplete", cut)
     (report,) = load([path], database, layouts)
     assert report.status == "busy"
 
@@ -326,6 +294,23 @@ def test_of_pieces_those_count_whose_files_lack_fewest_others(files, data):
             assert_fewest_missing(con, present)
 
 
+@settings(max_examples=25, deadline=None)
+@given(files=st.lists(st.lists(PIECE, max_size=5), min_size=2, max_size=4), data=st.data())
+def test_files_settled_at_once_count_as_one_after_another(files, data):
+    before = data.draw(st.integers(0, len(files) - 1))
+    found = []
+    for at_once in (False, True):
+        with duckdb.connect() as con:
+            ledger.create(con)
+            for step, content in enumerate(files):
+                lacking = [record for record, _ in content], [missing for _, missing in content]
+                add(con, 100 - step, *lacking, settled=step < before or not at_once)
+            if at_once:
+                overlaps.settle_files(con, [100 - step for step in range(before, len(files))])
+            found.append(con.execute("FROM meta.record_overlap ORDER BY ALL").fetchall())
+    assert found[0] == found[1]
+
+
 def assert_fewest_missing(con, present):
     found = con.execute(
         "SELECT digest, coalesce(missing, 0) FROM meta.record_identity LEFT JOIN meta.record_incomplete "
@@ -339,13 +324,14 @@ def assert_fewest_missing(con, present):
     assert sorted(found) == sorted((record, missing) for (record, _), missing in best.items())
 
 
-def add(con, file_id, content, missing=()):
+def add(con, file_id, content, missing=(), *, settled=True):
     """Put a file of these records into the tables that say what overlaps; `missing`: pieces that each lacks."""
     numbers = np.array(content, np.uint64)
     rows = {"record_seq": np.arange(len(content), dtype=np.uint32), "written_raw": numbers // 2, "digest": numbers}
     overlaps.record(con, file_id, pa.table(rows))
     overlaps.record_incomplete(con, file_id, {place: lacks for place, lacks in enumerate(missing) if lacks})
-    overlaps.settle(con, file_id)
+    if settled:
+        overlaps.settle_files(con, [file_id])
 
 
 def assert_counted(con, present):

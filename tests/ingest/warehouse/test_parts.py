@@ -1,0 +1,167 @@
+"""Large dumps: their rows in files beside the database, and everything else as with any other."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ingest.snapshot import BadQuery
+from ingest.warehouse import FileReport, load, prepare, publish, query, remove
+from tests.ingest.units.test_units import dump
+
+LOADER = sys.modules["ingest.warehouse.load"]
+
+
+@pytest.fixture
+def in_parts(monkeypatch):
+    """Dumps of a few kilobytes are large, those of four units are decoded in processes, and a row makes a file."""
+    monkeypatch.setattr(LOADER, "_UNIT_BYTES", 60_000)
+    monkeypatch.setattr(LOADER, "_PART_BYTES", 1)
+    monkeypatch.setattr(LOADER, "_FEWEST_UNITS", 4)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory) -> Path:
+    """Two dumps, of which the second has all records of the first, once in blocks and once without."""
+    folder = tmp_path_factory.mktemp("in")
+    (folder / "1.smf").write_bytes(dump("rdw"))
+    (folder / "2.smf").write_bytes(dump("bdw") + dump("bdw"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def in_tables(inputs, layouts, new_warehouse, tmp_path_factory) -> tuple[list[FileReport], dict[str, list]]:
+    """The same loaded into tables: reports, and what the tables hold."""
+    database = new_warehouse(tmp_path_factory.mktemp("tables") / "etalon.duckdb")
+    return load([inputs], database, layouts), content(database)
+
+
+@pytest.fixture
+def loaded(database, inputs, layouts, in_parts) -> Path:
+    """A warehouse with both dumps, in parts."""
+    load([inputs], database, layouts)
+    return database
+
+
+def content(database: Path) -> dict[str, list]:
+    """The rows of all tables of `raw` and `meta`, in order, but for where they are and when they came or went."""
+    with duckdb.connect(str(database), read_only=True) as con:
+        tables = con.execute(
+            "SELECT schema_name, table_name, list(column_name ORDER BY column_name) FROM duckdb_columns() "
+            "WHERE schema_name IN ('raw', 'meta') AND table_name NOT LIKE '%\\_\\_rows' ESCAPE '\\' "
+            "AND table_name NOT LIKE 'part%' AND table_name NOT IN ('raw_columns', 'dropped') GROUP BY ALL"
+        ).fetchall()
+        found = {}
+        for schema, table, columns in tables:
+            names = ", ".join(f'"{name}"' for name in columns if name != "loaded_at")
+            found[table] = con.execute(f'SELECT {names} FROM {schema}."{table}" ORDER BY ALL').fetchall()
+        return found
+
+
+def files(database: Path) -> set[str]:
+    root = database.with_suffix(".parts")
+    return {str(path.relative_to(root)) for path in root.glob("*/*")}
+
+
+def named(database: Path) -> set[str]:
+    with duckdb.connect(str(database), read_only=True) as con:
+        return {path for (path,) in con.execute("SELECT path FROM meta.part").fetchall()}
+
+
+def test_rows_ledger_and_overlaps_are_those_of_a_load_into_tables(database, layouts, inputs, in_tables, in_parts):
+    reports = load([inputs], database, layouts)
+    assert [vars(report) for report in reports] == [vars(report) for report in in_tables[0]]
+    assert content(database) == in_tables[1]
+    assert named(database) == files(database)
+    assert {path.partition("/")[0] for path in files(database)} >= {"smf110_1_performance", "record_identity"}
+    assert [report.status for report in load([inputs], database, layouts)] == ["unchanged"] * 2
+
+
+def test_loaded_again_a_file_has_other_files_and_the_same_rows(loaded, inputs, layouts, in_tables):
+    before = files(loaded)
+    load([inputs], loaded, layouts, reload="always")
+    assert content(loaded) == in_tables[1]
+    assert not named(loaded) & before
+
+
+def test_a_file_that_is_forgotten_leaves_what_the_other_has(loaded, inputs, layouts, new_warehouse, tmp_path):
+    never = new_warehouse(tmp_path / "never" / "etalon.duckdb")
+    load([inputs / "2.smf"], never, layouts)
+    remove(loaded, ["1.smf"])
+    assert content(loaded) == content(never)
+    remove(loaded, ["2.smf"])
+    assert not named(loaded)
+    assert files(loaded)
+
+
+def test_a_load_that_fails_leaves_no_row_and_no_file(database, inputs, layouts, in_parts, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise ValueError("a defect")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LOADER.overlaps, "leave_unsettled", refuse)
+        reports = load([inputs / "1.smf"], database, layouts)
+    assert [report.status for report in reports] == ["failed"]
+    assert not files(database)
+    assert [report.status for report in load([inputs / "1.smf"], database, layouts)] == ["loaded"]
+
+
+READER = """
+import duckdb, sys
+con = duckdb.connect(sys.argv[1], read_only=True)
+for _ in sys.stdin:
+    print(con.execute("SELECT count(*) FROM raw.smf110_1_performance").fetchone()[0], flush=True)
+"""
+
+
+def test_a_snapshot_keeps_its_files_while_another_process_reads_it(loaded, layouts, tmp_path):
+    snapshot = publish(loaded, tmp_path / "published" / "etalon.duckdb", layouts)
+    count = "SELECT count(*) AS n FROM raw.smf110_1_performance"
+    [before] = query(snapshot, count)["n"].to_pylist()
+    command = [sys.executable, "-c", READER, str(snapshot)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+
+        def asked() -> int:
+            reader.stdin.write("again\n")
+            reader.stdin.flush()
+            return int(reader.stdout.readline())
+
+        assert asked() == before
+        remove(loaded, ["2.smf"])
+        publish(loaded, snapshot, layouts)
+        publish(loaded, snapshot, layouts)
+        [after] = query(snapshot, count)["n"].to_pylist()
+        assert 0 < after < before
+        assert asked() == before
+        reader.stdin.close()
+    publish(loaded, snapshot, layouts)
+    assert files(loaded) == named(loaded)
+    assert [path.name for path in snapshot.parent.iterdir()] == ["etalon.duckdb"]
+
+
+def test_what_killed_loads_left_goes_when_a_snapshot_is_published(loaded, layouts, tmp_path):
+    left = loaded.with_suffix(".parts") / "smf110_1_performance" / "of-a-killed-load.parquet"
+    left.write_bytes(b"half a file")
+    publish(loaded, tmp_path / "etalon.duckdb", layouts)
+    assert files(loaded) == named(loaded)
+
+
+def test_a_query_of_a_snapshot_writes_no_file_beside_those_it_reads(loaded, layouts, tmp_path):
+    snapshot = publish(loaded, tmp_path / "s.duckdb", layouts)
+    written = loaded.with_suffix(".parts") / "out.parquet"
+    copy = f"COPY (SELECT 1) TO '{written}'"
+    for sql in (copy, f"EXPLAIN ANALYZE {copy}", f"EXPLAIN (ANALYZE, FORMAT json) {copy}", f"ATTACH '{written}'"):
+        with pytest.raises(BadQuery):
+            query(snapshot, sql)
+    assert not written.exists()
+    assert query(snapshot, "EXPLAIN SELECT * FROM raw.smf110_1_performance").num_rows
+
+
+def test_a_warehouse_that_was_moved_reads_its_files_where_they_are(loaded, layouts, tmp_path, in_tables):
+    moved = tmp_path / "moved" / "etalon.duckdb"
+    shutil.move(loaded.parent, moved.parent)
+    prepare(moved, layouts)
+    assert content(moved) == in_tables[1]

@@ -1,0 +1,88 @@
+"""Builds from warehouses that have the rows of large dumps in files of their own."""
+
+import datetime as dt
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ingest.warehouse import drop_rows, load
+from pipelines.building import touched, window
+from pipelines.building.touched import Span
+from pipelines.building.window import Cut
+from pipelines.nights import retention
+from tests.ingest.units.test_units import dump
+
+LOADER = sys.modules["ingest.warehouse.load"]
+TABLES = ("smf70_1_partition", "smf110_1_performance")
+DAY = Span(dt.datetime(2026, 3, 4), dt.datetime(2026, 3, 5))
+
+
+@pytest.fixture
+def warehouses(tmp_path, new_warehouse, few_layouts, monkeypatch) -> list[Path]:
+    """One with a dump in tables, one with the same in parts."""
+    (tmp_path / "a.smf").write_bytes(dump("rdw"))
+    made = [new_warehouse(tmp_path / form / "etalon.duckdb") for form in ("tables", "parts")]
+    load([tmp_path / "a.smf"], made[0], few_layouts.registry)
+    monkeypatch.setattr(LOADER, "_UNIT_BYTES", 60_000)
+    monkeypatch.setattr(LOADER, "_PART_BYTES", 1)
+    load([tmp_path / "a.smf"], made[1], few_layouts.registry)
+    for path in made:
+        with duckdb.connect(str(path)) as con:
+            touched.create(con)
+    return made
+
+
+def rows(database: Path, table: str) -> list[tuple]:
+    with duckdb.connect(str(database), read_only=True) as con:
+        return con.execute(f"SELECT * FROM raw.{table} ORDER BY file_id, record_seq, section_seq").fetchall()
+
+
+def test_the_time_of_records_in_parts_is_that_of_records_in_tables(warehouses):
+    spans = []
+    for path in warehouses:
+        with duckdb.connect(str(path), read_only=True) as con:
+            [(file_id,)] = con.execute("SELECT file_id FROM meta.ledger").fetchall()
+            spans.append(touched._hours_written(con, file_id, "smf"))
+    assert sorted(map(str, spans[0])) == sorted(map(str, spans[1]))
+
+
+def test_a_window_reads_the_parts_of_whole_files_and_copies_none(warehouses):
+    with duckdb.connect(str(warehouses[0]), read_only=True) as con:
+        files = dict(con.execute("SELECT file_id, NULL FROM meta.ledger").fetchall())
+    made = [path.with_name("window.duckdb") for path in warehouses]
+    for path, scratch in zip(warehouses, made, strict=True):
+        window.cut(path, scratch, Cut(read=(DAY,), files=files))
+    for table in TABLES:
+        assert rows(made[1], table) == rows(made[0], table) == rows(warehouses[0], table) != []
+    assert not made[1].with_suffix(".parts").exists()
+
+
+def test_a_window_of_another_time_reads_no_part(warehouses):
+    """A file that was built before counts with the records of the time, and none of its parts is of it."""
+    other = Span(dt.datetime(2027, 3, 4), dt.datetime(2027, 3, 5))
+    with duckdb.connect(str(warehouses[1])) as con:
+        con.execute(
+            "INSERT INTO meta.built_file SELECT file_id, '', ?, ? FROM meta.ledger",
+            [DAY.start, other.end],
+        )
+    scratch = warehouses[1].with_name("window.duckdb")
+    window.cut(warehouses[1], scratch, Cut(read=(other,), files={}))
+    assert [rows(scratch, table) for table in TABLES] == [[], []]
+    window.cut(warehouses[1], scratch, Cut(read=(DAY,), files={}))
+    assert rows(scratch, "smf110_1_performance") == rows(warehouses[0], "smf110_1_performance")
+
+
+def test_a_warehouse_with_parts_is_made_small_and_holds_the_rest(warehouses):
+    before = [rows(warehouses[1], table) for table in TABLES]
+    retention.compact(warehouses[1])
+    assert [rows(warehouses[1], table) for table in TABLES] == before
+
+
+def test_parts_of_expired_files_are_dropped(warehouses):
+    with duckdb.connect(str(warehouses[1])) as con:
+        [(file_id,)] = con.execute("SELECT file_id FROM meta.ledger").fetchall()
+        assert drop_rows(con, "smf110_1_performance", [file_id]) == 8
+        assert con.execute("SELECT count(*) FROM raw.smf110_1_performance").fetchone() == (0,)
+        assert con.execute("SELECT count(*) > 0 FROM raw.smf70_1_partition").fetchone() == (True,)
