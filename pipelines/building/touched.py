@@ -305,8 +305,9 @@ def _packed(date: int, hour: int) -> dt.datetime | None:
 
 
 def written_limits(span: Span, kind: str) -> tuple[int, int]:
-    """The times of writing, as identities hold them, between which records of a stretch of time lie."""
-    return tuple(_written(moment, kind) for moment in (span.start, span.end))  # type: ignore[return-value]
+    """The times of writing, as identities hold them (64 bits), between which records of a stretch of time lie."""
+    low, high = (min(max(_written(moment, kind), 0), 2**64 - 1) for moment in (span.start, span.end))
+    return low, high
 
 
 def _written(moment: dt.datetime, kind: str) -> int:

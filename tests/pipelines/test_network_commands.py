@@ -173,7 +173,8 @@ def test_a_system_is_simulated_and_its_network_written(champion, tmp_path):
     found = {o["metric"]: o for o in answer["outputs"] if "class" not in o["condition"]}
     solved = json.loads(said("solve", tmp_path / "prda.toml", "--json"))
     busy = 100 * next(limit["utilization"] for limit in solved["limits"] if limit["name"] == "cp")
-    assert found["cpu_busy_pct"]["value"] == pytest.approx(busy, rel=0.02)
+    # The limits of a network are those of its service without contention, so that they lie below the simulation.
+    assert busy * 0.98 < found["cpu_busy_pct"]["value"] < busy * 1.04
     message, code = refused("simulate", "PRDA", "--at", "growth_pct=900")
     assert "saturated" in message
     assert code == Exit.QUESTION
