@@ -254,7 +254,8 @@ def test_examples_of_the_description_are_answered_as_they_stand(state, least, re
     client = Client(request.getfixturevalue(state))
     assert client("GET", "/readyz").json()["ready"]
     described = client("GET", "/openapi.json").json()
-    asked = [one for one in examples(described) if one[0] not in ("/v1/simulate", "/v1/replay")]
+    # An example of a path with a name in it, such as that of an alert, needs one that is there.
+    asked = [one for one in examples(described) if one[0] not in ("/v1/simulate", "/v1/replay") and "{" not in one[0]]
     assert len(asked) >= least
     for path, example in asked:
         found = client.ask(path, example)
