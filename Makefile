@@ -1,7 +1,7 @@
 # Etalon: `make demo` runs everything once, `make test` proves it. Needs Python 3.11 and make, nothing else.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark quick explore fuzz-api lint audit bench docs serve dev clean
+.PHONY: help setup demo test test-spark quick unit generate explore fuzz-api lint audit bench docs serve dev clean
 
 ETALON_HOME ?= $(CURDIR)/.etalon
 export ETALON_HOME
@@ -44,6 +44,16 @@ test-spark: setup ## builds on a Spark cluster of processes; needs Java 17
 
 quick: setup ## short examples of ingest and model; no warehouse, no simulation, no property tests
 	$(PYTEST) -m quick tests/ingest tests/model
+
+unit: setup ## dbt unit tests of one model: make unit MODEL=fct_service_class
+	@$(BIN)/python -m pipelines.unit_tests $(MODEL)
+
+# Two pages show a published snapshot: DATABASE is that of `make demo`.
+generate: setup ## all generated files; with DATABASE=SNAPSHOT, pages of a snapshot too
+	$(BIN)/python -m ingest.schema --write
+	$(BIN)/python -m pipelines.contracts --write
+	$(BIN)/python -m pipelines.dictionary --write $(if $(DATABASE),--database $(DATABASE))
+	$(if $(DATABASE),$(BIN)/python -m pipelines.questions $(DATABASE))
 
 explore: setup ## property tests with new random examples, ROUNDS times (3)
 	@for round in $$(seq $(or $(ROUNDS),3)); do \
