@@ -12,7 +12,7 @@ from pipelines.building import touched, window
 from pipelines.building.touched import Span
 from pipelines.building.window import Cut
 from pipelines.nights import retention
-from tests.ingest.units.test_units import dump
+from tests.ingest.units.dumps import dump
 
 LOADER = sys.modules["ingest.warehouse.load"]
 TABLES = ("smf70_1_partition", "smf110_1_performance")

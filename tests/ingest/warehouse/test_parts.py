@@ -10,7 +10,7 @@ import pytest
 
 from ingest.snapshot import BadQuery
 from ingest.warehouse import FileReport, load, prepare, publish, query, remove
-from tests.ingest.units.test_units import dump
+from tests.ingest.units.dumps import dump
 
 LOADER = sys.modules["ingest.warehouse.load"]
 
