@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 ROOM, DUMP, SYSTEM = "light", "light.LGT1.smf", "LGT1"
 MARTS = (
     "dim_interval dim_system fct_interval_utilization fct_service_class fct_cpc_interval fct_transaction_cost "
-    "fct_address_space_cost fct_transaction_state fct_device fct_facility_utilization"
+    "fct_address_space_cost fct_transaction_state fct_served_class fct_device fct_facility_utilization"
 )
 """What `pipelines.histories` reads."""
 ONLINE = ("CICSHI", "CICSMED", "DDFHI", "TSO")
