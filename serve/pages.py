@@ -31,6 +31,9 @@ class Site(StaticFiles):
     def __init__(self, folder: Path) -> None:
         super().__init__(directory=folder, html=True, check_dir=False)
 
+    async def check_config(self) -> None:
+        """Accept a folder that is not there yet: before the first night there is no page, which is a 404."""
+
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
         """The file of a path, and its status; none for anything but pages and folders."""
         full, status = super().lookup_path(path)
