@@ -22,7 +22,6 @@ LONG = {
     "conditions.md": 8,
     "hex-examples.md": 3,
     "ims-log-layouts.md": 1,
-    "performance.md": 51,
     "reference-systems.md": 4,
     "twins.md": 5,
 }
