@@ -462,7 +462,7 @@ class System:
             used[limit.name] = rate * hold / (places * limit.queues[:, None])
             for n in members:
                 weight = limit.weights[limit.members.index(n)]
-                waiting[keys[n]][limit.resource] = 1e3 * weight * wait
+                waiting[keys[n]][limit.resource] = _times(np.asarray(1e3 * weight), wait)
         return used
 
 

@@ -18,7 +18,7 @@ from model.capacity.asked import compiled, understood
 from model.capacity.ensemble import System
 from model.capacity.figures import is_known
 from model.capacity.loads import Load
-from model.capacity.parts import CAPTURED, CAPTURED_BUT_ZIIP, WORK, State
+from model.capacity.parts import CAPTURED, CAPTURED_BUT_ZIIP, WORK, Limit, State
 from model.capacity.questions import QuestionError, system_entry
 from model.network.description import Network
 from model.network.distributions import Distribution
@@ -185,17 +185,19 @@ class _Description:
         own = [limit for limit in self.limits if self.ready.numbers[stream] in limit.members]
         limited_s = sum(1e-3 * float(self.state.waiting_ms[key][limit.resource][0, 0]) for limit in own)
         elsewhere_s = max(response_s - queued_s - limited_s, 0.0)
-        route = [*engines, *_delay(elsewhere_s, self._elsewhere_scv(key, response_s, elsewhere_s))]
-        for limit in own:
-            hold_s = float(limit.hold_s[0])
-            take, give = Acquire(resource=limit.name), Release(resource=limit.name)
-            if limit.on_engines:
-                share = min(hold_s / max(sum(seconds.values()), 1e-12), 1.0)
-                held, rest = _scaled(engines, share), _scaled(engines, 1.0 - share)
-                route = [take, *held, give, *rest, *route[len(engines) :]]
-            else:
-                route = [take, *_delay(hold_s, 1.0), give, *engines, *_delay(max(elsewhere_s - hold_s, 0.0), 1.0)]
-        return route
+        work_s = max(sum(seconds.values()), 1e-12)
+        held_apart_s = sum(_hold_s(limit) for limit in own if not limit.on_engines)
+        rest_s = max(elsewhere_s - held_apart_s, 0.0)
+        apart = [step for limit in own if not limit.on_engines for step in _held(limit, _delay(_hold_s(limit), 1.0))]
+        scv = 1.0 if held_apart_s else self._elsewhere_scv(key, response_s, elsewhere_s)
+        # Limits that are held on engines are nested, the one that is held longest outside.
+        shares = [(min(_hold_s(limit) / work_s, 1.0), limit) for limit in own if limit.on_engines]
+        nested: list[Step] = []
+        done = 0.0
+        for share, limit in sorted(shares, key=lambda one: one[0]):
+            nested = _held(limit, [*nested, *_scaled(engines, share - done)])
+            done = share
+        return [*apart, *nested, *_scaled(engines, 1.0 - done), *_delay(rest_s, scv)]
 
     def _on_engines_s(self, stream: str, seconds: Mapping[str, float]) -> float:
         """Seconds on engines and waiting for them, as the network's own queues have it."""
@@ -296,6 +298,16 @@ def gamma_scv(ratio: float) -> float:
         quantile = (1.0 - scv / 9.0 + Z90 * math.sqrt(scv) / 3.0) ** 3
         low, high = (scv, high) if quantile < ratio else (low, scv)
     return (low + high) / 2.0
+
+
+def _hold_s(limit: Limit) -> float:
+    """Holding time of the best estimate."""
+    return float(limit.hold_s[0])
+
+
+def _held(limit: Limit, steps: list[Step]) -> list[Step]:
+    """Steps during which a place of the limit is held."""
+    return [Acquire(resource=limit.name), *steps, Release(resource=limit.name)]
 
 
 def _delay(mean_s: float, scv: float) -> list[Step]:

@@ -89,12 +89,18 @@ def test_priorities_are_played_as_they_are_answered():
     agree(*played(ranked(), scenario(1200.0, 700.0)), within=0.03)
 
 
-@pytest.mark.parametrize("on_engines", [False, True])
-def test_a_limit_is_played_as_it_is_answered(on_engines):
-    values = {"servers": 8.0, "queues": 1.0, "variability": 1.0, "hold_s": 2e-3 if on_engines else 4e-3}
-    one = {"name": "regions", "members": ["online"], "determined": True, "on_engines": on_engines}
-    one |= {name: {"centre": value, "draws": []} for name, value in values.items()}
-    agree(*played(ranked(limits=[one]), scenario(900.0, 300.0)), within=0.05)
+THREE = {"regions": True, "threads": True, "dasd": False}
+
+
+@pytest.mark.parametrize("held", [{"regions": False}, {"regions": True}, THREE])
+def test_limits_are_played_as_they_are_answered(held):
+    limits = []
+    for number, (name, on_engines) in enumerate(held.items()):
+        hold_s = (2e-3 - number * 5e-4) if on_engines else 4e-3
+        values = {"servers": 8.0, "queues": 1.0, "variability": 1.0, "hold_s": hold_s}
+        one = {"name": name, "members": ["online"], "determined": True, "on_engines": on_engines}
+        limits.append(one | {key: {"centre": value, "draws": []} for key, value in values.items()})
+    agree(*played(ranked(limits=limits), scenario(900.0, 300.0)), within=0.05)
 
 
 def test_overflowing_ziip_work_is_played_as_it_is_answered():
