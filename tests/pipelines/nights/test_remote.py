@@ -48,7 +48,6 @@ def points(home):
         return [row[0] for row in con.execute("SELECT point FROM raw.etalon_run ORDER BY 1").fetchall()]
 
 
-@both
 def test_files_are_fetched_and_loaded_once_and_again_when_they_grow(store, monkeypatch):
     home, files, root = store
     files.pipe_file(f"{root}/landing/deep/a.runs.csv", runs("01"))
@@ -99,7 +98,6 @@ def test_copies_that_are_lost_before_they_are_loaded_are_fetched_again(store, mo
     assert points(home) == ["01"]
 
 
-@both
 def test_loaded_files_are_moved_to_an_archive_there_and_none_written_over(store, monkeypatch):
     home, files, root = store
     monkeypatch.setenv("ETALON_LANDING__ARCHIVE", files.unstrip_protocol(f"{root}/archive"))
