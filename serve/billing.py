@@ -9,6 +9,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from model.prices import Prices
+from serve import cpcs
+from serve.cpcs import NAMES
 from serve.evidence import number
 from serve.snapshot import Snapshot
 
@@ -23,13 +25,15 @@ _MONTHS = """
     SELECT billing_month, count(DISTINCT hour_local) AS hours, min(hour_local) AS first, max(hour_local) AS last
     FROM marts.fct_msu_hour GROUP BY ALL ORDER BY billing_month
 """
-_PEAKS = """
-    SELECT scope, name, cpc, any_value(system_id) AS system, max(billable_msu) AS peak_msu,
+_PEAKS = f"""
+    SELECT scope, name, cpc, coalesce(any_value(cpc_name), cpc) AS cpc_name, any_value(system_id) AS system,
+      max(billable_msu) AS peak_msu,
       arg_max(hour_local, (billable_msu, -epoch(hour_local))) AS peak_at, max(r4ha_msu) AS r4ha_msu,
       avg(msu) AS mean_msu, sum(msu) AS msu_hours, max(limit_msu) AS limit_msu,
       count(*) FILTER (r4ha_msu > limit_msu) AS hours_above_limit, count(*) FILTER (capped_pct > 0) AS hours_capped,
       count(*) AS hours
-    FROM marts.fct_msu_hour WHERE billing_month = ? AND {during} GROUP BY scope, name, cpc
+    FROM marts.fct_msu_hour LEFT JOIN ({NAMES}) USING (cpc)
+    WHERE billing_month = ? AND {{during}} GROUP BY scope, name, cpc
 """
 _HOURS = """
     SELECT hour_local, r4ha_msu, billable_msu, msu, limit_msu, capped_pct, lpars FROM marts.fct_msu_hour
@@ -88,7 +92,7 @@ class Peak(BaseModel):
 
     scope: str
     name: str
-    cpc: str | None
+    cpc: str | None = Field(description="name of its CPC; requests also take the identifier")
     system: str | None
     peak_msu: float = Field(description="highest hourly R4HA within defined and group capacity, MSU")
     peak_at: str = Field(description="the hour of it, local time")
@@ -217,6 +221,7 @@ def hours(
 ) -> BillingHours:
     """The hours of a billing month in order, and the highest of them."""
     label = _label(chosen)
+    name, cpc = _identifiers(snapshot, scope, name, cpc)
     rows = snapshot.rows(_HOURS.format(during=during), [scope, name, cpc, dt.date.fromisoformat(label)])
     found = [
         Hour(
@@ -237,6 +242,7 @@ def hours(
 def classes(snapshot: Snapshot, scope: str, name: str, cpc: str | None, hour: dt.datetime) -> BillingClasses:
     """What the four-hour average of an hour is made of, by LPAR and service class, the most first."""
     lpars = _LPARS[scope]
+    name, cpc = _identifiers(snapshot, scope, name, cpc)
     parameters: dict[str, Any] = {"name": name, "hour": hour, **({"cpc": cpc} if "$cpc" in lpars else {})}
     with snapshot.cursor() as cursor:
         cursor.execute(_CLASSES.format(lpars=lpars), parameters)
@@ -252,17 +258,29 @@ def classes(snapshot: Snapshot, scope: str, name: str, cpc: str | None, hour: dt
     )
 
 
+def _identifiers(snapshot: Snapshot, scope: str, name: str, cpc: str | None) -> tuple[str, str | None]:
+    """Name and CPC of a subject as the marts have them; requests name CPCs as readers do."""
+
+    def identifier(given: str) -> str:
+        known = cpcs.find(snapshot, given)
+        return given if known is None else known.cpc
+
+    return identifier(name) if scope == "cpc" else name, None if cpc is None else identifier(cpc)
+
+
 def _label(day: dt.date) -> str:
     """The first day of the billing month that is called by the month of a day."""
     return day.replace(day=2).isoformat()
 
 
 def _peak(row: dict[str, Any], prices: Prices, cpu: dict[str, float]) -> Peak:
-    names = [row["name"], *filter(None, [row["cpc"]])]
+    names = [row["name"], *filter(None, [row["cpc"], row["cpc_name"]])]
     cpu_hours = number(cpu.get(row["name"])) if row["scope"] == "lpar" else None
     per_msu, per_hour = prices.of("msu", *names), prices.of("cpu_hour", *names)
     return Peak(
-        **{key: row[key] for key in ("scope", "name", "cpc", "system", "hours", "hours_above_limit", "hours_capped")},
+        **{key: row[key] for key in ("scope", "system", "hours", "hours_above_limit", "hours_capped")},
+        name=row["cpc_name"] if row["scope"] == "cpc" else row["name"],
+        cpc=row["cpc_name"],
         mean_msu=number(row["mean_msu"]),
         limit_msu=number(row["limit_msu"]),
         peak_msu=row["peak_msu"],

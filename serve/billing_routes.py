@@ -13,7 +13,7 @@ from serve.service import Service
 
 Scope = Literal["cpc", "capacity_group", "lpar", "product"]
 InMonth = Annotated[dt.date | None, Query(description="a day of the month that names it; the latest without it")]
-OfCpc = Annotated[str | None, Query(description="serial number of the CPC, as the month lists it")]
+OfCpc = Annotated[str | None, Query(description="the CPC, as the month lists it, or by its identifier")]
 
 
 def router(service: Service) -> APIRouter:

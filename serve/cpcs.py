@@ -7,16 +7,21 @@ from typing import Any
 
 from serve.evidence import number
 from serve.history import BUCKETS, Every, columns_over
-from serve.records import Cpc, CpcHistory, CpcLpar, Peak
+from serve.records import Cpc, CpcHistory, CpcLpar, CpcSummary, Peak
 from serve.snapshot import Snapshot
 
 NAMES = "SELECT DISTINCT coalesce(cpc_serial, smf_sid) AS cpc, cpc_name FROM marts.dim_system"
 """The names of CPCs for readers, by the identifier that the marts have."""
+SHORTEST = 4
+"""Characters that tell a CPC by the end of its serial number."""
 
-_FIND = f"""
-    SELECT cpc, coalesce(any_value(cpc_name), cpc) AS name,
-      min(interval_start_local) AS first, max(interval_start_local) AS last
-    FROM marts.fct_cpc_interval LEFT JOIN ({NAMES}) USING (cpc) WHERE cpc = $cpc OR cpc_name = $cpc GROUP BY cpc
+_LISTED = f"""
+    SELECT cpc, coalesce(any_value(cpc_name), cpc) AS name, min(interval_start_local) AS first,
+      max(interval_start_local) AS last,
+      list(DISTINCT system_id ORDER BY system_id) FILTER (system_id IS NOT NULL) AS systems
+    FROM marts.fct_cpc_interval LEFT JOIN ({NAMES}) USING (cpc)
+    LEFT JOIN (SELECT DISTINCT smf_sid, system_id FROM marts.dim_system) USING (smf_sid)
+    GROUP BY cpc ORDER BY name
 """
 _HERE = """SELECT *, if(engine_type = 'CP', 'cp', 'ziip') AS pool, {bucket} AS bucket FROM marts.fct_cpc_interval
       WHERE cpc = $cpc AND engine_type IN ('CP', 'zIIP') AND covered_s > 0"""
@@ -121,15 +126,31 @@ _RATING = """
 """
 
 
-def find(snapshot: Snapshot, cpc: str) -> dict[str, Any] | None:
-    """Identifier, name, first and last recorded start of a CPC by its identifier or name; None for an unknown one."""
-    rows = snapshot.rows(_FIND, {"cpc": cpc})
-    return rows[0] if rows else None
+def listed(snapshot: Snapshot) -> list[CpcSummary]:
+    """The CPCs of which intervals are recorded, by name."""
+    return [
+        CpcSummary(
+            cpc=row["cpc"],
+            name=row["name"],
+            first_start_local=row["first"].isoformat(),
+            last_start_local=row["last"].isoformat(),
+            systems=row["systems"] or [],
+        )
+        for row in snapshot.rows(_LISTED)
+    ]
 
 
-def about(snapshot: Snapshot, found: dict[str, Any]) -> Cpc:
+def find(snapshot: Snapshot, given: str) -> CpcSummary | None:
+    """A CPC by its identifier, its name, or the end of its serial number if it alone ends so; None for another."""
+    known = listed(snapshot)
+    exact = [one for one in known if given in (one.cpc, one.name)]
+    alike = exact or [one for one in known if len(given) >= SHORTEST and one.cpc.upper().endswith(given.upper())]
+    return alike[0] if len(alike) == 1 else None
+
+
+def about(snapshot: Snapshot, found: CpcSummary) -> Cpc:
     """A CPC with its recorded peaks and its LPARs as last defined; MSU of all its CPs where a rating is recorded."""
-    key = {"cpc": found["cpc"]}
+    key = {"cpc": found.cpc}
     rating = number(snapshot.rows(_RATING, key)[0]["msu_per_engine"])
     peaks = [
         Peak(**{**row, "at_local": row["at_local"].isoformat(), "capacity": number(row["capacity"])})
@@ -142,10 +163,7 @@ def about(snapshot: Snapshot, found: dict[str, Any]) -> Cpc:
             peak.model_copy(update={"capacity": rating * physical}) if peak.unit == "MSU" else peak for peak in peaks
         ]
     return Cpc(
-        cpc=found["cpc"],
-        name=found["name"],
-        first_start_local=found["first"].isoformat(),
-        last_start_local=found["last"].isoformat(),
+        **found.model_dump(),
         msu_per_engine=rating,
         peaks=peaks,
         lpars=[_lpar(row) for row in snapshot.rows(_LPARS, key)],

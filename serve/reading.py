@@ -1,7 +1,7 @@
 """Addresses under ``/v1`` that read histories, files and residuals: what the page shows beside its questions."""
 
 import datetime as dt
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
@@ -15,6 +15,8 @@ from serve.records import (
     ClassHistory,
     Cpc,
     CpcHistory,
+    Cpcs,
+    CpcSummary,
     Files,
     Fitted,
     History,
@@ -133,9 +135,17 @@ def _add_cpcs(routes: APIRouter, service: Service) -> None:
     """What was recorded of CPCs and every LPAR on them."""
     snapshot = service.snapshot
 
+    @routes.get("/v1/cpcs")
+    def all_cpcs() -> Cpcs:
+        """List the CPCs with their names and systems."""
+        return Cpcs(cpcs=cpcs.listed(snapshot))
+
     @routes.get("/v1/cpcs/{cpc}")
     def cpc_about(cpc: str) -> Cpc:
-        """Describe a CPC, by identifier or name: recorded peaks, and share, caps and use of every LPAR."""
+        """Describe a CPC: recorded peaks, and share, caps and use of every LPAR.
+
+        It is called by its identifier, its name or the end of its serial number.
+        """
         return cpcs.about(snapshot, _cpc(snapshot, cpc))
 
     @routes.get("/v1/cpcs/{cpc}/history")
@@ -144,14 +154,15 @@ def _add_cpcs(routes: APIRouter, service: Service) -> None:
     ) -> CpcHistory:
         """Follow engines, MSU and R4HA of a CPC by LPAR over local time, with physical engines and limits."""
         known = _cpc(snapshot, cpc)
-        begin, end = _within((known["first"], known["last"]), first, to)
-        return cpcs.history(snapshot, known["cpc"], begin, end, _step(every, begin, end), during(service, shift))
+        recorded = dt.datetime.fromisoformat(known.first_start_local), dt.datetime.fromisoformat(known.last_start_local)
+        begin, end = _within(recorded, first, to)
+        return cpcs.history(snapshot, known.cpc, begin, end, _step(every, begin, end), during(service, shift))
 
 
-def _cpc(snapshot: Snapshot, cpc: str) -> dict[str, Any]:
+def _cpc(snapshot: Snapshot, cpc: str) -> CpcSummary:
     known = cpcs.find(snapshot, cpc)
     if known is None:
-        message = f"the snapshot has no intervals of CPC {cpc!r}; see /v1/overview"
+        message = f"the snapshot has no intervals of CPC {cpc!r}; GET /v1/cpcs lists them"
         raise Problem(404, "unknown-cpc", message, field="cpc")
     return known
 

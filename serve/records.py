@@ -158,13 +158,25 @@ class CpcLpar(BaseModel):
     r4ha_msu: float | None = Field(description="highest rolling four-hour average; null without its own records")
 
 
-class Cpc(BaseModel):
-    """A CPC: its recorded peaks, and every LPAR that shared it in the last 24 hours."""
+class CpcSummary(BaseModel):
+    """A CPC of which intervals are recorded."""
 
-    cpc: str
-    name: str
+    cpc: str = Field(description="its identifier: the serial number, or the LPAR's SMF identifier without one")
+    name: str = Field(description="its name for readers: type, capacity model and the end of the serial number")
+    systems: list[str] = Field(description="its systems with records of their own")
     first_start_local: str
     last_start_local: str
+
+
+class Cpcs(BaseModel):
+    """The CPCs, by name."""
+
+    cpcs: list[CpcSummary]
+
+
+class Cpc(CpcSummary):
+    """A CPC: its recorded peaks, and every LPAR that shared it in the last 24 hours."""
+
     msu_per_engine: float | None
     peaks: list[Peak]
     lpars: list[CpcLpar]

@@ -36,7 +36,7 @@ def r4ha(
     By CPC, capacity group, LPAR and product, within defined and group capacity. Costs need prices in prices.csv. SCRT
     itself decides the bill.
     """
-    from serve import billing
+    from serve import billing, cpcs
     from serve.snapshot import Snapshot
 
     home = Home.from_environment()
@@ -52,7 +52,9 @@ def r4ha(
         head = f"billing month {found.month[:7]} (2nd to 1st)" + (f", shift {shift}" if shift else "")
         typer.echo(found.model_dump_json(indent=2) if as_json else f"{head}\n{text.table(rows)}\n  note: {found.note}")
         return
-    named = [one for one in found.peaks if one.name.casefold() == name.casefold()]
+    cpc = cpcs.find(snapshot, name)
+    wanted = name if cpc is None else cpc.name
+    named = [one for one in found.peaks if one.name.casefold() == wanted.casefold()]
     if not named:
         known = ", ".join(dict.fromkeys(one.name for one in found.peaks))
         raise EtalonError(f"{name}: nothing of that name in billing month {found.month[:7]}: {known}", Exit.QUESTION)

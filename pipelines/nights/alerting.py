@@ -13,12 +13,13 @@ from typing import Any
 
 from model.calendar import Calendar
 from pipelines.text import counted, figure
+from serve.cpcs import NAMES
 
 _MONTH_DAYS = 365.25 / 12
 #: The tables that the query of a kind reads.
 _TABLES = {
     "performance_index": ("fct_service_class",),
-    "cpu_busy": ("fct_interval_utilization", "fct_cpc_interval", "dim_interval"),
+    "cpu_busy": ("fct_interval_utilization", "fct_cpc_interval", "dim_interval", "dim_system"),
     "r4ha": ("fct_msu_hour",),
     "ziip_overflow": ("fct_ziip",),
 }
@@ -44,10 +45,11 @@ _QUERIES = {
         WHERE interval_start_local > last - INTERVAL 24 HOUR AND engine_type = 'CP' AND cpu_busy_pct IS NOT NULL
           AND point IS NULL AND {{during}}
         UNION ALL
-        SELECT NULL, cpc, concat('CPC ', cpc), interval_start_local, any_value(interval_s),
-          100 * sum(dispatch_s / covered_s) / max(physical_engines)
+        SELECT NULL, cpc, concat('CPC ', coalesce(any_value(cpc_name), cpc)), interval_start_local,
+          any_value(interval_s), 100 * sum(dispatch_s / covered_s) / max(physical_engines)
         FROM marts.fct_cpc_interval JOIN (SELECT cpc, max(interval_start_local) AS last
           FROM marts.fct_cpc_interval GROUP BY ALL) USING (cpc)
+        LEFT JOIN ({NAMES}) USING (cpc)
         WHERE interval_start_local > last - INTERVAL 24 HOUR AND engine_type = 'CP' AND covered_s > 0 AND {{during}}
           AND interval_key NOT IN (SELECT interval_key FROM marts.dim_interval WHERE point IS NOT NULL)
         GROUP BY cpc, interval_start_local HAVING max(physical_engines) > 0

@@ -7,6 +7,7 @@ from pipelines.reports import lpar, machine, sources
 from pipelines.reports.content import Part, Report
 from pipelines.reports.sources import Sources
 from pipelines.text import counted
+from serve import cpcs
 
 ALL = "all"
 
@@ -18,8 +19,9 @@ def report(of: Sources, name: str) -> Report:
     """
     if name == ALL:
         return _all(of)
-    if name not in of.machines and name in of.machines.values():
-        return machine.report(of, name)
+    known = None if name in of.machines else cpcs.find(of.snapshot, name)
+    if known is not None and known.name in of.machines.values():
+        return machine.report(of, known)
     return lpar.report(of, name)
 
 

@@ -3,11 +3,12 @@
 from datetime import datetime
 from typing import Any
 
-from pipelines.exits import EtalonError, Exit
 from pipelines.reports import sources
 from pipelines.reports.content import Chart, Part, Report, Series
 from pipelines.reports.sources import Sources
 from pipelines.text import counted
+from serve import cpcs
+from serve.records import CpcSummary
 
 _MOST_LPARS = 7
 _DAYS = """
@@ -19,13 +20,10 @@ _DAYS = """
 """
 
 
-def report(of: Sources, machine: str) -> Report:
-    """The report. Raises EtalonError naming the machines there are."""
-    known = sorted({name for name in of.machines.values() if name})
-    if machine not in known:
-        raise EtalonError(f"{machine}: no machine of that name; there are {', '.join(known) or 'none'}", Exit.QUESTION)
-    summary, parts, lead = described(of, machine)
-    return Report(f"Capacity of machine {machine}, {of.today.isoformat()}", lead, summary, parts)
+def report(of: Sources, cpc: CpcSummary) -> Report:
+    """The report on a machine."""
+    summary, parts, lead = described(of, cpc.name)
+    return Report(f"Capacity of machine {cpc.name}, {of.today.isoformat()}", lead, summary, parts)
 
 
 def described(of: Sources, machine: str) -> tuple[list[Part], list[Part], str]:
@@ -82,7 +80,9 @@ def billing_rows(of: Sources, machine: str = "") -> list[dict[str, Any]]:
 
 
 def _engines(of: Sources, machine: str) -> Chart | None:
-    rows = of.snapshot.rows(_DAYS.format(during=of.calendar.condition(of.shift)), [machine])
+    known = cpcs.find(of.snapshot, machine)
+    cpc = machine if known is None else known.cpc
+    rows = of.snapshot.rows(_DAYS.format(during=of.calendar.condition(of.shift)), [cpc])
     days = sorted({row["day"] for row in rows})
     if not days:
         return None

@@ -1,6 +1,7 @@
 """Where reports have their figures from: the published snapshot, the champion, alerts and prices of a state folder."""
 
 import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +28,7 @@ _WEEKS = """
     FROM busy WHERE start > last - INTERVAL 14 DAY AND {during} GROUP BY system_id, is_last
 """
 _MACHINES = """
-    SELECT s.system_id AS system, any_value(m.cpc) AS machine FROM marts.dim_system s
+    SELECT s.system_id AS system, any_value(coalesce(s.cpc_name, m.cpc)) AS machine FROM marts.dim_system s
     LEFT JOIN (SELECT DISTINCT smf_sid, cpc FROM marts.fct_cpc_interval WHERE smf_sid IS NOT NULL) m USING (smf_sid)
     WHERE s.run_intervals < s.intervals GROUP BY ALL ORDER BY machine, system
 """
@@ -76,10 +77,10 @@ class Sources:
     def alerts(self, *names: str) -> Sequence[Alert]:
         """Alerts that are not closed, and name one of these LPARs or machines; all without names."""
         found = [alert for alert in state.alerts.read(self.home.root) if alert.state != state.alerts.CLOSED]
-        texts = {alert: " ".join((alert.name, alert.text, *alert.details)).split() for alert in found}
         if not names:
             return found
-        return [alert for alert in found if any(word.strip(":,") in names for word in texts[alert])]
+        named = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, names))})(?!\w)")
+        return [alert for alert in found if named.search(" ".join((alert.name, alert.text, *alert.details)))]
 
     def has_model(self, system: str) -> bool:
         """Whether the champion has a model of the history of a system."""

@@ -104,7 +104,7 @@ def test_reports_on_a_machine_and_on_all_set_the_weeks_side_by_side(home):
     machine = reports.report(Sources.of(home), "CEC1")
     [row] = machine.summary[0].rows
     assert (row["LPAR"], row["change"]) == ("PRDA", "+0.0 %")
-    assert {one["name"] for one in machine.summary[1].rows} == {"CEC1", "PRDA"}
+    assert {one["name"] for one in machine.summary[1].rows} == {"3906-704 CEC1", "PRDA"}
     chart = next(part.chart for part in machine.summary if part.chart)
     assert [one.name for one in chart.series] == ["PRDA", "PRDB", "DELETED", "physical CPs"]
     everything = reports.report(Sources.of(home), "all")

@@ -23,7 +23,8 @@ def test_the_peak_of_a_month_lies_within_the_limit_and_is_its_first_hour(client,
     lpar = peak(found, "lpar")
     assert (lpar["peak_msu"], lpar["peak_at"], lpar["r4ha_msu"]) == (95.0, "2026-09-07T15:00:00", 103.0)
     assert (lpar["hours_above_limit"], lpar["hours_capped"]) == (16 * 8, 16 * 8)
-    assert peak(found, "cpc")["peak_msu"] == 203.0
+    cpc = peak(found, "cpc")
+    assert (cpc["name"], cpc["cpc"], cpc["peak_msu"]) == ("3906-704 CEC1", "3906-704 CEC1", 203.0)
     assert client("GET", "/v1/billing?month=2026-09-30").json()["month"] == "2026-09-02"
     assert client("GET", "/v1/billing?month=2026-10-02").json()["peaks"] == []
 
@@ -31,7 +32,7 @@ def test_the_peak_of_a_month_lies_within_the_limit_and_is_its_first_hour(client,
 def test_hours_of_a_shift_alone_make_its_peak(client, month):
     found = client("GET", "/v1/billing?shift=prime").json()
     assert peak(found, "cpc")["peak_msu"] == 197.0
-    path = "/v1/billing/hours?scope=cpc&name=CEC1&cpc=CEC1&month=2026-09-02"
+    path = "/v1/billing/hours?scope=cpc&name=3906-704 CEC1&cpc=3906-704 CEC1&month=2026-09-02"
     hours = client("GET", f"{path}&shift=prime").json()
     assert {hour["hour_local"][11:13] for hour in hours["hours"]} == {f"{hour:02}" for hour in range(8, 18)}
     assert len(hours["highest"]) == 20

@@ -32,7 +32,15 @@ def test_the_overview_sets_the_last_day_beside_the_same_day_a_week_before(client
     assert machine["peak_busy_pct"] == pytest.approx(100 * (1 + 23 / 24 + 1) / 8)
 
 
-@pytest.mark.parametrize("name", ["CEC1", "3906-704 CEC1"])
+def test_cpcs_are_listed_with_their_names_and_systems(client, history):
+    [one] = client("GET", "/v1/cpcs").json()["cpcs"]
+    assert (one["cpc"], one["name"], one["systems"]) == ("CEC1", "3906-704 CEC1", ["PRDA"])
+    refused = client("GET", "/v1/cpcs/CEC2")
+    assert refused.status_code == 404
+    assert "/v1/cpcs lists them" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("name", ["CEC1", "3906-704 CEC1", "cec1"])
 def test_a_cpc_is_described_by_its_identifier_or_its_name_with_every_lpar_and_its_limits(client, history, name):
     found = client("GET", f"/v1/cpcs/{name}").json()
     peaks = {one["kind"]: one for one in found["peaks"]}

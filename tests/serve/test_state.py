@@ -202,6 +202,11 @@ def test_before_the_first_check_the_report_is_the_pages_view_of_the_data(tmp_pat
     assert (response.status_code, response.headers["location"]) == (307, "/#/data")
 
 
+@pytest.mark.parametrize("path", ["/nights/", "/reports/", "/nights/index.html"])
+def test_before_the_first_night_there_is_no_page_of_one(tmp_path, path):
+    assert Client(tmp_path)("GET", path).status_code == 404
+
+
 def test_a_body_larger_than_the_limit_is_refused(client):
     response = client("POST", "/v1/predict", content=b" " * 70_000)
     assert response.status_code == 413

@@ -1,10 +1,10 @@
 // R4HA: the peaks of a billing month by CPC, capacity group, LPAR and product, their highest hours, and what these are
 // made of.
 
-import { chart } from "/static/chart.js";
+import { chart, withHoles } from "/static/chart.js";
 import { ask } from "/static/client.js";
 import { answering, h, section } from "/static/dom.js";
-import { counted, figure, minute, seconds, whole } from "/static/figures.js";
+import { clock, counted, figure, seconds, whole } from "/static/figures.js";
 import { address } from "/static/route.js";
 import { shiftField } from "/static/shifts.js";
 import { table } from "/static/table.js";
@@ -22,7 +22,7 @@ export async function r4ha(body, { params }) {
   const months = h(
     "select",
     { onchange: () => go({ month: months.value, hour: "" }) },
-    month.months.map((one) => new Option(`${one.month.slice(0, 7)} (${counted(one.hours, "hour")} recorded)`, one.month)),
+    month.months.map((one) => new Option(`${one.month.slice(0, 7)} (${counted(one.hours, "hour")})`, one.month)),
   );
   months.value = month.month;
   body.append(
@@ -71,7 +71,7 @@ function peaks(month, asked) {
     SCOPES[one.scope],
     link(one),
     one.peak_msu,
-    minute(one.peak_at),
+    clock(one.peak_at),
     one.r4ha_msu,
     one.limit_msu,
     one.hours_above_limit,
@@ -88,7 +88,12 @@ async function hours(month, one, asked) {
   const limits = new URLSearchParams({ month: month.month, ...(asked.shift ? { shift: asked.shift } : {}) });
   const found = await ask(`/v1/billing/hours?${named}&${limits}`);
   const title = `${SCOPES[one.scope]} ${one.name}`;
-  const line = (name, key, more = {}) => ({ name, values: found.hours.map((hour) => hour[key]), ...more });
+  const keys = ["r4ha_msu", "msu", "limit_msu"];
+  const [xs, values] = withHoles(
+    found.hours.map((hour) => seconds(hour.hour_local)),
+    keys.map((key) => found.hours.map((hour) => hour[key])),
+  );
+  const line = (name, key, more = {}) => ({ name, values: values[keys.indexOf(key)], ...more });
   const lines = [line("R4HA", "r4ha_msu", { colour: "c1" }), line("MSU of the hour", "msu", { colour: "c8" })];
   if (found.hours.some((hour) => hour.limit_msu !== null))
     lines.push(line("limit", "limit_msu", { colour: "bad", dash: [6, 4] }));
@@ -96,7 +101,7 @@ async function hours(month, one, asked) {
   const show = answering(parts);
   const drill = (hour) => show(async () => classes(await ask(`/v1/billing/classes?${named}&hour=${hour}`), hour));
   const rows = found.highest.map((hour) => [
-    h("button", { type: "button", className: "plain", onclick: () => drill(hour.hour_local) }, minute(hour.hour_local)),
+    h("button", { type: "button", className: "link", onclick: () => drill(hour.hour_local) }, clock(hour.hour_local)),
     hour.billable_msu,
     hour.r4ha_msu,
     hour.msu,
@@ -116,7 +121,7 @@ async function hours(month, one, asked) {
     title,
     chart({
       title: `R4HA of ${title} by hour`,
-      x: { label: "local time", values: found.hours.map((hour) => seconds(hour.hour_local)), time: true },
+      x: { label: "local time", values: xs, time: true },
       y: { label: "MSU", unit: "MSU" },
       lines,
     }),
@@ -141,7 +146,7 @@ function classes(found, hour) {
     { name: "importance", number: true, text: (value) => value ?? "–" },
     { name: "R4HA", ...msu },
   ];
-  const title = `Service classes in the four hours that end with the hour of ${minute(hour)}`;
+  const title = `Service classes in the four hours that end with the hour of ${clock(hour)}`;
   return [
     h("h3", {}, title),
     h("p", { className: "quiet" }, `${figure(rows.reduce((sum, row) => sum + row[4], 0))} MSU in all.`),

@@ -31,6 +31,9 @@ def snapshot(tmp_path):
         )
         con.execute("CREATE TABLE marts.dim_interval AS FROM hours")
         con.execute(
+            "CREATE TABLE marts.dim_system AS SELECT 'CEC1' AS cpc_serial, 'PRDA' AS smf_sid, '2964-708 CEC1' AS cpc_name"
+        )
+        con.execute(
             "CREATE TABLE marts.fct_cpc_interval AS SELECT hours.*, 'CEC1' AS cpc, smf_sid, 'CP' AS engine_type, "
             "interval_s AS covered_s, if(h BETWEEN 9 AND 11 OR h < -10, 3.9, 2.0) * interval_s AS dispatch_s, "
             "8.0 AS physical_engines FROM hours, (VALUES ('PRDA'), ('PRDB')) l(smf_sid)"
@@ -74,15 +77,15 @@ above = 20
 def test_a_full_cpc_is_one_alert_with_what_its_lpars_suffered_then(tmp_path, snapshot):
     found = {one["name"]: one for one in alerting.raised(snapshot, None, described(tmp_path, SHORT), CALENDAR, DAY)}
     assert sorted(found) == [
-        "CPU busy of CPC CEC1",
+        "CPU busy of CPC 2964-708 CEC1",
         "R4HA of PRDB",
         "R4HA of capacity group GRP",
         "performance index of PRDA",
         "zIIP overflow of PRDB",
     ]
-    full = found["CPU busy of CPC CEC1"]
+    full = found["CPU busy of CPC 2964-708 CEC1"]
     assert full["text"] == (
-        "CPC CEC1: CPU busy above 95 % from 2026-11-20 09:00 to 12:00, at most 97.5 (and 3 more subjects)"
+        "CPC 2964-708 CEC1: CPU busy above 95 % from 2026-11-20 09:00 to 12:00, at most 97.5 (and 3 more subjects)"
     )
     assert [line.split(":")[0] for line in full["details"]] == ["PRDA", "PRDA HIGH", "PRDA LATE"]
     late = found["performance index of PRDA"]
