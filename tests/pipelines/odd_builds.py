@@ -20,10 +20,10 @@ ODD,MIDN,night,baseline=base,2026-06-10T23:15:00Z,2026-06-11T00:30:00Z
 
 
 def odd_warehouse(folder: Path) -> Home:
-    """Overlapping dumps of days on which clocks are set, and a run over midnight; the marts are built at once."""
+    """Overlapping dumps of a day on which clocks are set, and of a run over midnight; the marts are built at once."""
     home = Home(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(odd_days, "MACHINES", (*odd_days.MACHINES, OVER_MIDNIGHT))
+        patch.setattr(odd_days, "MACHINES", (odd_days.MACHINES[0], OVER_MIDNIGHT))
         odd_days.load_dumps(home.root, home.warehouse)
     (home.root / "odd.runs.csv").write_text(RUNS)
     steps.ingest(home, [home.root / "odd.runs.csv"])

@@ -67,20 +67,12 @@ def test_an_engine_that_is_none_is_refused():
         assert processes.workers == 3
 
 
-@pytest.fixture(scope="module")
-def at_once(tmp_path_factory):
-    """A warehouse of odd days, with its marts built at once."""
-    home = odd_warehouse(tmp_path_factory.mktemp("odd"))
-    return home, marts(home)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("hours", [24, 6, 1])
-def test_marts_by_windows_are_those_of_one_build(at_once, hours):
-    home, whole = at_once
-    with runners.open_runner("processes:2" if hours == 6 else "here") as runner:
-        built = steps.build(home, everything=True, window=dt.timedelta(hours=hours), runner=runner)
+def test_marts_by_windows_are_those_of_one_build(tmp_path):
+    home = odd_warehouse(tmp_path)
+    whole = marts(home)
+    built = steps.build(home, everything=True, window=6 * HOUR, runner=Here())
     assert built.startswith("all of it")
     by_window = marts(home)
     assert_equal(whole, by_window)
