@@ -147,11 +147,11 @@ _LAST_DAYS = """
     WITH busy AS (
       SELECT 'system' AS scope, system_id AS name, interval_start_utc, interval_start_local,
         sum(busy_s / interval_s) AS used, sum(online_s / interval_s) AS online
-      FROM marts.fct_interval_utilization WHERE engine_type = 'CP' GROUP BY ALL
+      FROM marts.fct_interval_utilization WHERE engine_type = 'CP' AND {during} GROUP BY ALL
       UNION ALL
       SELECT 'machine', cpc, interval_start_utc, interval_start_local, sum(dispatch_s / covered_s),
         max(physical_engines)
-      FROM marts.fct_cpc_interval WHERE engine_type = 'CP' AND covered_s > 0 GROUP BY ALL),
+      FROM marts.fct_cpc_interval WHERE engine_type = 'CP' AND covered_s > 0 AND {during} GROUP BY ALL),
     last AS (
       SELECT scope, name, max(interval_start_local) AS start, 100 * max(used / online) AS highest_pct,
         arg_max(interval_start_local, used / online) AS highest_at
@@ -163,9 +163,9 @@ _LAST_DAYS = """
     msu AS (
       SELECT 'system' AS scope, d.system_id AS name, m.interval_start_local, sum(msu) AS msu, sum(r4ha_msu) AS r4ha
       FROM marts.fct_msu m JOIN (SELECT DISTINCT system_id, smf_sid FROM marts.dim_system) d ON m.name = d.smf_sid
-      WHERE m.scope = 'lpar' GROUP BY d.system_id, m.interval_start_utc, m.interval_start_local
+      WHERE m.scope = 'lpar' AND {during} GROUP BY d.system_id, m.interval_start_utc, m.interval_start_local
       UNION ALL
-      SELECT 'machine', name, interval_start_local, msu, r4ha_msu FROM marts.fct_msu WHERE scope = 'cpc')
+      SELECT 'machine', name, interval_start_local, msu, r4ha_msu FROM marts.fct_msu WHERE scope = 'cpc' AND {during})
     SELECT l.scope, l.name, l.start::date AS last_day, d.cps, d.mean_pct, d.peak_pct,
       w.mean_pct AS week_before_mean_pct, w.peak_pct AS week_before_peak_pct, l.highest_pct, l.highest_at,
       m.* EXCLUDE (scope, name)
@@ -199,15 +199,18 @@ _ON_MACHINE = """
 """
 
 
-def overview(snapshot: Snapshot) -> Overview:
-    """Every machine and LPAR with a history: its last 24 hours beside the same a week before, its peak, its MSU."""
+def overview(snapshot: Snapshot, during: str = "true") -> Overview:
+    """Every machine and LPAR with a history: its last 24 hours beside the same a week before, its peak, its MSU.
+
+    during: SQL of the intervals that count, such as those of a shift; without any, an LPAR is left out.
+    """
     published = snapshot.published_at()
     lpars = {row["system_id"]: row for row in snapshot.rows(_LPARS)}
     on_machine = {row["machine"]: row["lpars"] for row in snapshot.rows(_ON_MACHINE)}
     names = {about["machine"]: about["machine_name"] for about in lpars.values()}
-    ratios = service_classes.capture_ratios(snapshot)
+    ratios = service_classes.capture_ratios(snapshot, during=during)
     systems, machines = [], []
-    for row in snapshot.rows(_LAST_DAYS):
+    for row in snapshot.rows(_LAST_DAYS.format(during=during)):
         last = {
             "last_day": row["last_day"].isoformat(),
             "highest_at": row["highest_at"].isoformat(),
@@ -251,11 +254,11 @@ def overview(snapshot: Snapshot) -> Overview:
         published_at=published.isoformat() if published else None,
         machines=[machine for machine in machines if machine.machine in shown],
         systems=systems,
-        classes=_class_msu(snapshot, {system.system for system in systems}),
+        classes=_class_msu(snapshot, {system.system for system in systems}, during),
     )
 
 
-def _class_msu(snapshot: Snapshot, systems: Container[str]) -> list[ClassMsu]:
+def _class_msu(snapshot: Snapshot, systems: Container[str], during: str) -> list[ClassMsu]:
     return [
         ClassMsu(
             system=row["system_id"],
@@ -264,7 +267,7 @@ def _class_msu(snapshot: Snapshot, systems: Container[str]) -> list[ClassMsu]:
             msu=number(row["msu"]),
             peak_msu=number(row["peak_msu"]),
         )
-        for row in service_classes.classes(snapshot)
+        for row in service_classes.classes(snapshot, during=during)
         if row["system_id"] in systems
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from model.calendar import Calendar
 from model.capacity.adjustments import OFF, ON, from_plain, parts_of, quantity_of
 from model.capacity.configuration import MOST_PLACES
 from model.capacity.questions import has_conditions
@@ -30,7 +31,11 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
     """The keys besides the load that can be asked of a system of the bundle."""
     engines, machine = float(entry["engines"]), entry.get("on_machine")
     most = max(2.0 * engines, float(machine["engines"]) if machine else 0.0)
-    options = [Option(key="engines", label="General-purpose CPs", today=engines, least=1, most=most)]
+    options = []
+    if "profile" in entry:
+        shifts = Calendar.of(entry.get("calendar")).shifts
+        options.append(Option(key="shift", label="Shift of the baseline", today="", choices=["", *shifts]))
+    options.append(Option(key="engines", label="General-purpose CPs", today=engines, least=1, most=most))
     ziips = entry.get("ziip") or {}
     count = float(ziips.get("engines", 0.0))
     most_ziips = max(2.0 * count + 2.0, engines)

@@ -67,9 +67,10 @@ def _add_histories(routes: APIRouter, service: Service) -> None:
         )
 
     @routes.get("/v1/overview")
-    def overview() -> Overview:
+    def overview(shift: OfShift = "") -> Overview:
         """List machines and systems with a history: last day, peak, rolling four hours, the same day a week before."""
-        return history.overview(snapshot).model_copy(update={"night": nights.last(service.settings.nights)})
+        found = history.overview(snapshot, during(service, shift))
+        return found.model_copy(update={"night": nights.last(service.settings.nights)})
 
     @routes.get("/v1/systems/{system:path}/history")
     def series(

@@ -131,6 +131,9 @@ def test_histories_of_a_shift_have_its_intervals_alone(client, history):
     assert late["a"] == pytest.approx(25 * (1 + 21.5 / 24))
     assert all_day["a"] < late["a"]
     assert client("GET", "/v1/systems/PRDA/classes?shift=late").json()["classes"]
+    [prime] = client("GET", "/v1/overview?shift=prime").json()["systems"]
+    assert prime["highest_at"].endswith("T17:00:00")
+    assert prime["highest_busy_pct"] == pytest.approx(25 * (1 + 17 / 24))
 
 
 def test_a_shift_that_there_is_not_is_refused_with_those_there_are(client, history):

@@ -580,11 +580,30 @@ def test_a_plan_file_is_a_scenario_and_what_to_install_stands_by_date(seen, tmp_
     rows = page.locator("section[aria-label='What to install by when'] tbody tr")
     rows.nth(1).wait_for()
     cells = [row.split("\t") for row in rows.all_inner_texts()]
-    assert cells[0] == ["installed now", "4.00", "4.00"]
+    assert cells[0] == ["installed now", "4", "4"]
     assert [row[0][:3] for row in cells[1:]] == ["by "] * 4
     trended, planned = (int(cell.split()[0]) for cell in cells[1][1:])
     assert planned >= trended
     assert "short history" in seen.text("section[aria-label=Answer] .warning").lower()
+
+
+def test_views_are_of_the_shift_that_their_address_names(seen):
+    page = seen.go("overview")
+    page.get_by_role("combobox", name="Shift").select_option("prime")
+    page.wait_for_url("**/#/overview?shift=prime")
+    page.wait_for_selector('body[data-ready="yes"]')
+    assert "42.7 Mon 7 Sep 17:00" in seen.text("section[aria-label^='CPCs and LPARs']").replace("\n", " ")
+    for view in ("headroom", "what-if", "compare"):
+        page = seen.go(f"{view}?system=PRDA&shift=night")
+        assert page.get_by_role("combobox", name="Shift").first.input_value() == "night"
+    drawn = page.locator("figure", has_text="CPU busy by hour of the day")
+    drawn.get_by_text("Table", exact=True).click()
+    assert "12\t–\t–" in drawn.locator("details tbody tr").all_inner_texts()
+    baselines = []
+    for shift in ("", "night"):
+        seen.go(f"what-if?system=PRDA&shift={shift}")
+        baselines.append(seen.text("section[aria-label=Answer] th:nth-child(2)"))
+    assert baselines[0] != baselines[1]
 
 
 def test_two_periods_are_drawn_by_hour_of_the_day(seen):

@@ -5,7 +5,8 @@ import { answering, h, section } from "/static/dom.js";
 import { change, figure, within } from "/static/figures.js";
 import { resourceName } from "/static/parts.js";
 import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
-import { keep, keys } from "/static/route.js";
+import { address, keep, keys } from "/static/route.js";
+import { shiftField } from "/static/shifts.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { dayShape } from "/static/views/day-shape.js";
@@ -16,7 +17,18 @@ export async function compare(body, { system, params, known }) {
   const history = known.histories.get(system),
     askable = known.systems.get(system) ?? (known.byCondition.has(system) ? await studied(system) : null);
   if (!history && !askable) throw withoutNetwork(known, system);
-  if (history) body.append(measured(system, history, params, known));
+  if (history)
+    body.append(
+      h(
+        "form",
+        { className: "row", ariaLabel: "Hours counted", onsubmit: (event) => event.preventDefault() },
+        await shiftField(params.get("shift"), (shift) => {
+          const now = new URLSearchParams(location.hash.split("?")[1] ?? "");
+          location.hash = address("compare", { ...Object.fromEntries(now), system, shift });
+        }),
+      ),
+      measured(system, history, params, known),
+    );
   if (askable) body.append(predicted(system, askable, params, known));
 }
 
@@ -47,7 +59,8 @@ function measured(system, history, params, known) {
     event?.preventDefault();
     const values = Object.fromEntries(Object.entries(inputs).map(([key, input]) => [key, input.value]));
     if (event) keepBeside(system, { ...values, other: other.value === system ? "" : other.value });
-    const periods = { ...values, ...(other.value !== system && { other: other.value }) };
+    const shift = params.get("shift");
+    const periods = { ...values, ...(other.value !== system && { other: other.value }), ...(shift && { shift }) };
     await answered(async () => {
       const [changes, shape] = await Promise.all([changed(system, periods), dayShape(system, periods)]);
       return [measuredTable(changes), shape];
@@ -119,13 +132,15 @@ function predicted(system, askable, params, known) {
   other.value = params.get("with") ?? system;
   const answer = h("div", { ariaLive: "polite" }),
     answered = answering(answer);
+  const shift = params.get("shift");
+  const ofShift = (written) => ({ ...(shift && { shift }), ...keys(written) });
   const show = async (event) => {
     event?.preventDefault();
     const asked = { a: a.written(), b: b.written() };
     if (event) keepBeside(system, { ...asked, with: other.value === system ? "" : other.value });
     const beside = other.value !== system && { other: other.value };
     await answered(async () =>
-      predictedTable(await ask("/v1/compare", { system, a: keys(asked.a), b: keys(asked.b), ...beside })),
+      predictedTable(await ask("/v1/compare", { system, a: ofShift(asked.a), b: ofShift(asked.b), ...beside })),
     );
   };
   if (params.has("a") || params.has("b") || params.has("with")) show();

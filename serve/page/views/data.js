@@ -130,7 +130,8 @@ export const gapsTable = (gaps) =>
     "Times without records, and why",
   );
 
-const MOST_NAMED = 5;
+const MOST_NAMED = 5,
+  MOST_FILES = 20;
 
 // Files with the same fault are one row; the others are listed one by one.
 function loaded(files) {
@@ -170,22 +171,28 @@ function loaded(files) {
           ),
         )
       : "",
-    section(
-      "Files loaded",
-      table(
-        [
-          { name: "File" },
-          { name: "kind" },
-          { name: "loaded, UTC" },
-          { name: "size", number: true, text: size },
-          { name: "records", number: true, text: whole },
-        ],
-        files.files
-          .filter((file) => !faulty(file))
-          .map((file) => [file.file, file.kind, minute(file.loaded_at), file.bytes, file.records]),
-        "Files without faults, the newest first",
-      ),
-    ),
+    section("Files loaded", ...sound(files.files.filter((file) => !faulty(file)))),
+  ];
+}
+
+// The newest files at first; those before them on request.
+function sound(files) {
+  const listed = (some, title) =>
+    table(
+      [
+        { name: "File" },
+        { name: "kind" },
+        { name: "loaded, UTC" },
+        { name: "size", number: true, text: size },
+        { name: "records", number: true, text: whole },
+      ],
+      some.map((file) => [file.file, file.kind, minute(file.loaded_at), file.bytes, file.records]),
+      title,
+    );
+  const rest = files.slice(MOST_FILES);
+  return [
+    listed(files.slice(0, MOST_FILES), "Files without faults, the newest first"),
+    rest.length ? h("details", {}, h("summary", {}, `${whole(rest.length)} files before these`), listed(rest, "Earlier files")) : null,
   ];
 }
 

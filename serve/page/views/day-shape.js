@@ -10,8 +10,8 @@ const hourOfWeek = (start) => 24 * new Date(1000 * seconds(start)).getUTCDay() +
 
 export async function dayShape(system, periods) {
   const [a, b] = await Promise.all([
-    recorded(system, periods.a_from, periods.a_to),
-    recorded(periods.other ?? system, periods.b_from, periods.b_to),
+    recorded(system, periods.a_from, periods.a_to, periods.shift),
+    recorded(periods.other ?? system, periods.b_from, periods.b_to, periods.shift),
   ]);
   const later = new Set(b.start_local.map(hourOfWeek));
   const shared = new Set(a.start_local.map(hourOfWeek).filter((hour) => later.has(hour)));
@@ -26,8 +26,8 @@ export async function dayShape(system, periods) {
   });
 }
 
-function recorded(system, from, to) {
-  const span = new URLSearchParams({ from: `${from}T00:00:00`, to: `${to}T23:59:59`, every: "hour" });
+function recorded(system, from, to, shift = "") {
+  const span = new URLSearchParams({ from: `${from}T00:00:00`, to: `${to}T23:59:59`, every: "hour", shift });
   return ask(`/v1/systems/${encodeURIComponent(system)}/history?${span}`);
 }
 

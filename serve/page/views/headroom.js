@@ -3,9 +3,10 @@
 import { ask } from "/static/client.js";
 import { chart, joined } from "/static/chart.js";
 import { answering, h, notes, refusal, section } from "/static/dom.js";
-import { change, clock, dated, figure, seconds, within } from "/static/figures.js";
+import { change, clock, dated, figure, seconds, whole, within } from "/static/figures.js";
 import { resourceName } from "/static/parts.js";
 import { address, keys } from "/static/route.js";
+import { shiftField } from "/static/shifts.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { worded, scenario } from "/static/views/scenario.js";
@@ -23,12 +24,14 @@ export async function headroom(body, { system, params, known }) {
     );
   const target = Number(params.get("target") ?? 90);
   const scenarios = ["", ...params.getAll("with").filter(Boolean)];
-  body.append(form(system, about, target, scenarios.slice(1)));
+  const shift = params.get("shift") ?? "";
+  const ofShift = (written) => ({ ...(shift && { shift }), ...keys(written) });
+  body.append(await form(system, about, target, scenarios.slice(1), shift));
   const [history, units, ...answers] = await Promise.all([
-    ask(`/v1/systems/${encodeURIComponent(system)}/history?every=day`),
+    ask(`/v1/systems/${encodeURIComponent(system)}/history?${new URLSearchParams({ every: "day", shift })}`),
     ask("/v1/forecast-msu", { system }).catch((error) => error),
     ...scenarios.map((text) =>
-      ask("/v1/headroom", { system, at: keys(text), max_busy_pct: target }).catch((error) => error),
+      ask("/v1/headroom", { system, at: ofShift(text), max_busy_pct: target }).catch((error) => error),
     ),
   ]);
   const names = scenarios.map((text) => worded(about, text));
@@ -47,18 +50,18 @@ export async function headroom(body, { system, params, known }) {
       ),
       section("History and forecast", forecast(history, about, good, target)),
       dates(good, target),
-      install(about, good, scenarios, names, target),
-      growth(good[0].answer),
+      install(about, good, names.map((_, i) => ofShift(scenarios[i])), names, target),
+      growth(good[0].answer, shift),
       msu(units),
     );
 }
 
-function form(system, about, target, scenarios) {
+async function form(system, about, target, scenarios, shift) {
   const limit = h("input", { type: "number", min: 1, max: 100, value: target });
   const fields = Array.from({ length: MOST_SCENARIOS }, (_, i) => scenario(`Scenario ${i + 1}`, about, scenarios[i]));
   const refused = h("div", {});
   const go = (more) => {
-    const query = new URLSearchParams({ system, target: limit.value });
+    const query = new URLSearchParams({ system, target: limit.value, ...(shift && { shift }) });
     for (const written of [...fields.map((field) => field.written()), more].filter(Boolean)) query.append("with", written);
     location.hash = `#/headroom?${query}`;
   };
@@ -88,6 +91,10 @@ function form(system, about, target, scenarios) {
       },
     },
     h("label", {}, "Max CPU busy, % ", limit),
+    await shiftField(shift, (chosen) => {
+      shift = chosen;
+      go();
+    }),
     fields.map((field) => field.node),
     h(
       "label",
@@ -257,7 +264,7 @@ function install(about, good, scenarios, names, target) {
     const needs = [];
     for (const { name } of good)
       for (const when of dates)
-        needs.push(await needed(about, physical, { ...keys(scenarios[names.indexOf(name)]), when }, target));
+        needs.push(await needed(about, physical, logical, { ...scenarios[names.indexOf(name)], when }, target));
     const columns = good.flatMap(({ name }) => {
       const of = good.length > 1 ? `, ${name}` : "";
       return [
@@ -265,7 +272,7 @@ function install(about, good, scenarios, names, target) {
         { name: `logical CPs of the LPAR${of}` },
       ];
     });
-    const today = ["installed now", ...good.flatMap(() => [...(physical ? [figure(physical.today, 3)] : []), figure(logical, 3)])];
+    const today = ["installed now", ...good.flatMap(() => [...(physical ? [whole(physical.today)] : []), whole(logical)])];
     const rows = dates.map((date, i) => [
       `by ${dated(date)}`,
       ...good.flatMap((_, s) => {
@@ -278,8 +285,10 @@ function install(about, good, scenarios, names, target) {
   return section("What to install by when", found);
 }
 
+const installed = (count) => `${whole(count)} (as installed)`;
+
 // The fewest physical CPs that hold the CPC within the target, and the fewest logical CPs of the LPAR on these.
-async function needed(about, physical, at, target) {
+async function needed(about, physical, logical, at, target) {
   const kept = Object.fromEntries(Object.entries(at).filter(([key]) => key !== "engines" && key !== "physical_cps"));
   let cpc = "–";
   try {
@@ -295,18 +304,20 @@ async function needed(about, physical, at, target) {
         metrics: ["machine_busy_pct"],
       });
       const enough = steps.find((step) => step.outputs[0]?.value <= target)?.value;
-      cpc = enough ? figure(enough, 3) : `more than ${figure(to, 3)}`;
+      cpc = !enough ? `more than ${whole(to)}` : enough <= from ? installed(from) : whole(enough);
       if (enough) kept.physical_cps = enough;
     }
     const { engines } = await ask("/v1/size", { system: about.system, at: kept, max_busy_pct: target });
+    if (engines.value === null) return { cpc, lpar: "none suffices" };
+    if (engines.value <= logical) return { cpc, lpar: installed(logical) };
     const range = engines.lo === engines.hi ? "" : ` (${engines.lo ?? "–"} – ${engines.hi ?? "more"})`;
-    return { cpc, lpar: engines.value === null ? "none suffices" : `${engines.value}${range}` };
+    return { cpc, lpar: `${engines.value}${range}` };
   } catch (error) {
     return { cpc, lpar: error.message };
   }
 }
 
-const growth = (answer) =>
+const growth = (answer, shift) =>
   section(
     "Growth that the records show",
     table(
@@ -319,7 +330,7 @@ const growth = (answer) =>
       {},
       h(
         "a",
-        { href: address("what-if", { system: answer.system, when: answer.forecast[13]?.date }) },
+        { href: address("what-if", { system: answer.system, shift, when: answer.forecast[13]?.date }) },
         `What if at ${answer.forecast[13]?.date ?? "a date to come"}`,
       ),
       ` · forecast then ${figure(answer.forecast[13]?.value, 3)} % busy`,

@@ -6,6 +6,7 @@ import { change, clock, day, daysUntil, figure, lasting, minute, staleness, whol
 import { resourceName } from "/static/parts.js";
 import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
 import { address } from "/static/route.js";
+import { shiftField } from "/static/shifts.js";
 import { table } from "/static/table.js";
 import { term } from "/static/terms.js";
 import { gapsTable } from "/static/views/data.js";
@@ -30,10 +31,26 @@ function rankOf(crossing) {
   return left > 0 ? left : RANK.full;
 }
 
-export async function overview(body, { known }) {
-  const [quality, files] = await Promise.all([
+// The recorded figures of a shift, in the place of those of all intervals.
+async function ofShift(known, shift) {
+  if (!shift) return known;
+  const found = await ask(`/v1/overview?${new URLSearchParams({ shift })}`);
+  return {
+    ...known,
+    shift,
+    classes: found.classes,
+    machines: new Map(found.machines.map((machine) => [machine.machine, machine])),
+    histories: new Map(found.systems.map((system) => [system.system, system])),
+  };
+}
+
+export async function overview(body, { params, known: all }) {
+  const shift = params.get("shift") ?? "";
+  const [known, shifts, quality, files] = await Promise.all([
+    ofShift(all, shift),
+    all.histories.size ? shiftField(shift, (chosen) => (location.hash = address("overview", { shift: chosen }))) : null,
     ask("/v1/quality").catch(() => ({ verdict: null, problems: [] })),
-    known.published ? ask("/v1/files").catch(() => ({ gaps: [] })) : { gaps: [] },
+    all.published ? ask("/v1/files").catch(() => ({ gaps: [] })) : { gaps: [] },
   ]);
   const points = [...known.systems.values()].filter((system) => !system.period);
   const studied = [...known.byCondition].map((name) => known.studies.get(name));
@@ -70,10 +87,11 @@ export async function overview(body, { known }) {
     ),
     ...lastNight(known.night),
     section("Alerts", attention),
+    shifts && h("form", { className: "row", ariaLabel: "Hours counted", onsubmit: (event) => event.preventDefault() }, shifts),
     everyLpar(known, look) ?? "",
     ...classTable(known),
     ...(files.gaps.length ? [section("Data gaps, local time", gapsTable(files.gaps.slice(0, MOST_GAPS)), more(files.gaps))] : []),
-    ...lastWeek([...known.histories.values()]),
+    ...lastWeek([...known.histories.values()], shift),
     points.length ? measuredPoints(points) : "",
     studied.length ? measuredAtConditions(studied) : "",
   );
@@ -218,7 +236,7 @@ function everyLpar(known, look) {
       return row(one, alone ? link : h("span", { className: "inner" }, link), Boolean(fitted), verdict(fitted?.gate));
     });
     const all = machine && !alone && row(machine, h("strong", {}, h("a", { href: address("cpc", { machine: name }) }, `CPC ${machine?.machine_name ?? name}`)), asked.length > 0, "");
-    fillHeadroom(name, alone ? null : machine, asked, cells, look);
+    fillHeadroom(name, alone ? null : machine, asked, cells, look, known.shift);
     return all ? [all, ...below] : below;
   });
   remarkStale([...known.histories.values()], look);
@@ -242,19 +260,19 @@ function everyLpar(known, look) {
 }
 
 // What the last week had that the one before had not, beyond the scatter of days: most first.
-function lastWeek(histories) {
+function lastWeek(histories, shift) {
   const fresh = histories.filter((history) => !staleness(history.last_day));
   const long = (fresh.length ? fresh : histories).filter((history) => daysOf(history) >= FEWEST_DAYS);
   if (!long.length) return [];
   const found = h("div", { ariaLive: "polite" });
   answering(found)(async () => {
-    const answers = await Promise.allSettled(long.map((history) => changed(history.system, weeks(history))));
+    const answers = await Promise.allSettled(long.map((history) => changed(history.system, { ...weeks(history), ...(shift && { shift }) })));
     const rows = answers
       .flatMap(({ value }, i) => (value ?? []).map((one) => [long[i].system, one]))
       .filter(([, one]) => one.significant && Math.abs(one.change_pct) >= LEAST_CHANGE_PCT)
       .sort(([, one], [, other]) => Math.abs(other.change_pct) - Math.abs(one.change_pct))
       .map(([system, one]) => [
-        h("a", { href: address("compare", { system }) }, system),
+        h("a", { href: address("compare", { system, shift }) }, system),
         named(one.metric, one.class_name),
         one.change_pct,
         `${figure(one.lo_pct, 2)} … ${figure(one.hi_pct, 2)}`,
@@ -312,23 +330,24 @@ function remarkStale(histories, look) {
   }
 }
 
-async function fillHeadroom(name, machine, systems, cells, look) {
-  const found = await Promise.allSettled(systems.map(({ system }) => ask("/v1/headroom", { system })));
+async function fillHeadroom(name, machine, systems, cells, look, shift) {
+  const at = shift ? { at: { shift } } : {};
+  const found = await Promise.allSettled(systems.map(({ system }) => ask("/v1/headroom", { system, ...at })));
   const cpc = machine && `machine ${machine.machine_name}`;
   systems.forEach((one, i) => {
     const { value, reason } = found[i];
     const first = value?.first;
     tell(cells.get(one), first, reason, first?.resource === cpc ? "CPC " : "");
     // A full CPC is one cause: it is reported once, below.
-    if (first?.resource !== cpc) report(first, one.system, "headroom", { system: one.system }, look);
+    if (first?.resource !== cpc) report(first, one.system, "headroom", { system: one.system, shift }, look);
   });
   if (!machine || !systems.length) return;
   // Each LPAR foresees its CPC by its own growth: the earliest date counts.
   const own = found.flatMap(({ value }) => value?.crossings ?? []).filter((one) => one.resource === cpc);
   const [first] = own.sort((a, b) => b.already - a.already || (a.value ?? "9").localeCompare(b.value ?? "9"));
   tell(cells.get(machine), first, new Error("no model knows the machine"));
-  const at = first?.already ? ` (${clock(machine.highest_at)})` : "";
-  report(first, `CPC ${machine.machine_name}${at}`, "cpc", { machine: name }, look);
+  const when = first?.already ? ` (${clock(machine.highest_at)})` : "";
+  report(first, `CPC ${machine.machine_name}${when}`, "cpc", { machine: name }, look);
 }
 
 function report(crossing, who, view, params, look) {

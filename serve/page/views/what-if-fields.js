@@ -253,7 +253,7 @@ export function optionField(one, given) {
     return choice(
       one.key,
       one.label,
-      choices(one, given, "as it is"),
+      choices(one, given, one.key === "shift" ? "all hours" : "as it is"),
       one.today,
       given,
       one.meaning ? h("span", { className: "quiet" }, one.meaning) : null,
@@ -269,9 +269,11 @@ function offered(system, given) {
   const effects = system.options.filter((one) => one.key.startsWith("adjust."));
   const seen = system.options.filter((one) => one.key.startsWith(MEASURED));
   const moves = system.options.filter((one) => MOVES.test(one.key));
-  const apart = [...effects, ...seen, ...moves];
+  const shifts = system.options.filter((one) => one.key === "shift");
+  const apart = [...effects, ...seen, ...moves, ...shifts];
   return [
     ...(system.period ? [text("when", "Baseline", "peak, mon 10:00 or 2026-11-10T10:45", given.when)] : []),
+    ...shifts.map(field),
     ...loads(system).map(field),
     ...group("Growth class by class", growthByClass(system).map(field)),
     ...system.options.filter((one) => !apart.includes(one)).map(field),

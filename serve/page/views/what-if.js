@@ -44,7 +44,7 @@ export async function whatIf(body, { system: name, params, known }) {
       ...(against.selectedIndex > 0 && { against: against.value }),
     });
     await show(async () => {
-      const start = question.at.when ? { when: question.at.when } : {};
+      const start = Object.fromEntries(Object.entries(question.at).filter(([key]) => key === "when" || key === "shift"));
       const measured = Object.keys(question.at).filter((key) => key.startsWith(MEASURED));
       const usual = { ...question, at: without(question.at, ...measured) };
       const [both, limit, curve, sizing] = await Promise.all([
