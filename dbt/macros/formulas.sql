@@ -8,7 +8,7 @@
   ({{ ratio(service_units, coefficient) }} * {{ rate_adjustment }} / 16000000.0)
 {%- endmacro %}
 
-{#- General CPU of an SMF 30 record: `cpu` is its processor section. The timers of zIIPs are apart from those of CPs. -#}
+{#- CP time of an SMF 30 record: `cpu` is its processor section. The timers of zIIPs are apart from those of CPs. -#}
 {% macro address_space_cp_s(cpu) -%}
   ((coalesce({{ cpu }}.cpu_tcb_us, 0) + coalesce({{ cpu }}.cpu_srb_us, 0) + coalesce({{ cpu }}.region_control_us, 0)
     + coalesce({{ cpu }}.io_interrupt_us, 0) + coalesce({{ cpu }}.hiperspace_us, 0)) / 1e6)

@@ -1,5 +1,5 @@
 -- Which service class has grown most?
--- Mean general CPU of the latest days with records, against the same number of days before, in percent of one CP. The
+-- Mean CP time of the latest days with records, against the same number of days before, in percent of one CP. The
 -- period is four weeks, or as many whole weeks as fit twice, or half of the days. A class that began, ended or was
 -- renamed in that time has no growth.
 with day_of_system as (

@@ -1,4 +1,5 @@
--- How a point differs from the one its condition names as `baseline=POINT`: rates and costs, in percent of the baseline.
+-- Difference between a point and its baseline, which its condition names as `baseline=POINT`: rates and costs, in
+-- percent of the baseline.
 with measured as (
   select system_id, point, condition, workload, metric,
     regexp_extract(condition, '(?:^|; )baseline=([^;]+)', 1) as baseline,

@@ -1,4 +1,4 @@
--- Measured points, each named once however often its file was loaded.
+-- Measured points, each once, even if its file was loaded several times.
 select distinct
   trim(system_id) as system_id,
   trim(smf_sid) as smf_sid,
