@@ -43,19 +43,19 @@ def run(
     """
     database, site = Path(db_path), Path(site_dir)
     if not database.is_file():
-        raise QualityError(f"{database}: there is no warehouse; ingest something first")
+        raise QualityError(f"{database}: no warehouse; load files first with `etalon ingest PATH`")
     try:
         with duckdb.connect(str(database), read_only=True) as connection:
             frames = read_frames(connection, baseline, domains)
             ledger = _ledger(connection)
     except (duckdb.CatalogException, duckdb.BinderException) as error:
-        message = f"{database}: the marts have not been built by this version of Etalon: `etalon build` builds them"
+        message = f"{database}: this version of Etalon has not built the marts: run `etalon build`"
         raise QualityError(f"{message} ({str(error).splitlines()[0]})") from error
     except duckdb.IOException as error:
         if "lock" in str(error).lower():
-            message = f"{database}: another process is writing to the warehouse; wait until it is done and try again"
+            message = f"{database}: another process is writing to the warehouse; wait until it ends and try again"
             raise QualityLocked(f"{message} ({error})") from error
-        raise QualityError(f"{database}: cannot be opened as a DuckDB database: {error}") from error
+        raise QualityError(f"{database}: is not a readable DuckDB database: {error}") from error
     building = site.with_name(site.name + ".new")
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)

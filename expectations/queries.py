@@ -17,7 +17,7 @@ _INTERVAL = _AT.format("coalesce(interval_start_utc, interval_start_local)")
 QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     (
         "ledger",
-        "Files and what became of their bytes and records",
+        "Files with the accounting of their bytes and records",
         ("file", "message"),
         """
         select path as file, coalesce(replace(message, path || ': ', ''), '') as message, status,
@@ -33,7 +33,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "interval_sequence",
-        "Each interval against the ones before it of all record types, by system",
+        "Each interval compared with the intervals before it, of all record types, by system",
         ("system", "interval", "records", "file"),
         f"""
         with recorded as (
@@ -93,7 +93,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "lost_records",
-        "Time in which SMF could not keep records, by system",
+        "Periods in which SMF lost records, by system",
         ("system", "last_written", "records_lost"),
         f"""
         select n.smf_sid as system, coalesce({_AT.format("max(e.event_end_local)")}, '') as last_written,
@@ -107,7 +107,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "overlaps",
-        "Records that a file has in common with another, where they are counted",
+        "Records that two files have in common, and the file in which they count",
         ("file", "counted_in"),
         """
         select own.path as file, coalesce(other.path, '') as counted_in, own.records::bigint as records,
@@ -135,7 +135,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "duplicates",
-        "Records by how often they were found",
+        "Records by number of copies",
         ("system", "records", "interval", "file"),
         f"""
         with found as (
@@ -156,7 +156,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "job_intervals",
-        "SMF 30 interval records by whether they end after they begin",
+        "SMF 30 interval records that do not end after they begin",
         ("file", "job", "record"),
         """
         select coalesce(path, '') as file, count(*) filter (backwards) as backwards,
@@ -186,7 +186,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "waits",
-        "Waiting of the CPs against their dispatching by day, of LPARs whose CPs are shared and have one thread",
+        "Wait and dispatch times of CPs by day, for LPARs with shared CPs and one thread",
         ("system", "day"),
         f"""
         with cpc as (
@@ -286,7 +286,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "counts",
-        "Transactions of a class against those that its CPU usually stands for, by interval",
+        "Transactions of a class compared with the number that its CPU usually indicates, by interval",
         ("system", "interval", "class_kind", "class_name"),
         f"""
         with measured as (
@@ -306,7 +306,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "responses",
-        "Mean response of a service class against the distribution of its responses, by day: where it fits least",
+        "Mean response time of a service class compared with its distribution, by day: the worst agreement",
         ("system", "interval", "class_name"),
         f"""
         with ended as (
@@ -381,7 +381,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "runs",
-        "Measured points and how much of their time is recorded",
+        "Measured points and the recorded share of their time",
         ("system", "point", "condition"),
         """
         select r.smf_sid as system, r.point, r.condition,
@@ -395,7 +395,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "reconciliation",
-        "Figures computed from SMF records beside those RMF prints of the same interval",
+        "Figures computed from SMF records and printed by RMF for the same interval",
         ("system", "interval", "subject", "field"),
         f"""
         select smf_sid as system, {_AT.format("interval_start_local")} as interval, report || ' ' || subject as subject,
@@ -406,7 +406,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "groups",
-        "Patterns of the groups files and what they match",
+        "Patterns of the groups files and their matches",
         ("system", "kind", "pattern"),
         """
         with names as (
@@ -430,7 +430,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "transaction_classes",
-        "Systems with measured points whose classes ended transactions, and how many of these the groups files name",
+        "Systems with measured points: classes with ended transactions, and those that the groups files name",
         ("system",),
         """
         with measured as (
@@ -449,7 +449,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ),
     (
         "metrics",
-        "Metrics of measured points and of marts that have a domain, and how many of their values lie outside it",
+        "Metrics of measured points and of marts with a domain, and the number of values outside it",
         ("metric", "system", "point", "subject"),
         f"""
         with judged as (

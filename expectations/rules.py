@@ -71,7 +71,7 @@ RULES: tuple[Rule, ...] = (
         "ledger_rows_are_there",
         "ledger_rows",
         "rows_missing",
-        "The raw tables hold exactly the rows the ledger counted",
+        "The raw tables have exactly the rows counted in the ledger",
         "Rows were changed outside the ingest: ingest the file again.",
         "critical",
         low=0,
@@ -91,7 +91,7 @@ RULES: tuple[Rule, ...] = (
         "nothing_is_quarantined",
         "ledger",
         "quarantined",
-        "No record had to be put into quarantine",
+        "No record is in quarantine",
         "`select * from meta.quarantine` shows reason, offset and bytes; a damaged transfer is the usual cause.",
         "warning",
         low=0,
@@ -101,8 +101,8 @@ RULES: tuple[Rule, ...] = (
         "raw_critical",
         "raw_critical",
         "violations",
-        "Keys are present and unique and records are of the type they say",
-        "The file was not decoded as its layout says: ingest it again; if it stays, report file and table.",
+        "Keys are present and unique, and records have their recorded type",
+        "The file was not decoded by its layout: load it again; if the finding stays, report file and table.",
         "critical",
         low=0,
         high=0,
@@ -122,7 +122,8 @@ RULES: tuple[Rule, ...] = (
         "interval_sequence",
         "overlap_s",
         "Intervals of one system and record type do not overlap",
-        "Two recordings of the same time were loaded, and their work counts twice: `etalon forget FILE` takes one out.",
+        "Two recordings of the same time were loaded, and their work counts twice: remove one with `etalon forget "
+        "FILE`.",
         "critical",
         high=ADJOINING_S,
     ),
@@ -131,7 +132,7 @@ RULES: tuple[Rule, ...] = (
         "interval_sequence",
         "hole_s",
         "Intervals of one system and record type follow each other without a gap",
-        "Records are missing and no IPL is recorded in the gap: look for a dump that was not loaded.",
+        "Records are missing and no IPL is recorded in the gap: load the missing dump.",
         "warning",
         high=ADJOINING_S,
     ),
@@ -148,7 +149,7 @@ RULES: tuple[Rule, ...] = (
         "files_do_not_overlap",
         "overlaps",
         "records_shared",
-        "No file has records that another file has too",
+        "No two files have records in common",
         "Nothing counts twice: such records are kept in both files and counted in one. If the dumps were not meant to "
         "overlap, look where each begins and ends.",
         "warning",
@@ -160,8 +161,8 @@ RULES: tuple[Rule, ...] = (
         "held_back",
         "records",
         "No records of a system were held back",
-        "A critical expectation failed for them, so they count nowhere, and what was published of the system before "
-        "stands: load the file mended, and take this one out with `etalon forget FILE`.",
+        "A critical expectation failed for them, so they are excluded. Data of the system that were published before "
+        "stay. Load the corrected file, and remove this one with `etalon forget FILE`.",
         "warning",
         high=0,
     ),
@@ -170,7 +171,7 @@ RULES: tuple[Rule, ...] = (
         "duplicates",
         "copies",
         "No record occurs twice",
-        "It is counted once. It was written twice with different times of writing, or is twice in one dump.",
+        "It counts once. It was written twice with different write times, or is twice in one dump.",
         "warning",
         high=1,
     ),
@@ -179,8 +180,8 @@ RULES: tuple[Rule, ...] = (
         "job_intervals",
         "backwards",
         "Intervals of address spaces (SMF 30) end after they begin",
-        "Such a record is damaged and is left out of the marts: transfer the file again. `record` is the first one's "
-        "record_seq.",
+        "Such a record is damaged and excluded from the marts: transfer the file again. `record` is the record_seq of "
+        "the first one.",
         "warning",
         high=0,
     ),
@@ -211,7 +212,7 @@ RULES: tuple[Rule, ...] = (
         "waits",
         "dispatched_waiting_pct",
         "Waiting CPs are not dispatched",
-        "Wait and dispatch times contradict each other, beyond what managing an LPAR takes: wait times are in another "
+        "Wait and dispatch times contradict each other by more than LPAR management time: wait times are in another "
         "unit or counted twice. Do not use MVS busy, and check the 70.1 records of the day.",
         "warning",
         high=5,
@@ -221,7 +222,7 @@ RULES: tuple[Rule, ...] = (
         "ready_engines_are_dispatched",
         "waits",
         "ready_with_room_pct",
-        "CPs that do not wait are dispatched while the machine has engines to spare and no cap is in force",
+        "CPs that do not wait are dispatched, as long as the machine has free engines and no cap is in force",
         "Wait times are too short for the dispatch times: they are in another unit, or lack processors. Do not use MVS "
         "busy, and check the 70.1 records of the day.",
         "warning",
@@ -232,7 +233,7 @@ RULES: tuple[Rule, ...] = (
         "local_time_follows_its_offset",
         "clocks",
         "intervals_off",
-        "Local time is UTC and the offset that is recorded, but for the interval in which clocks are set",
+        "Local time is UTC plus the recorded offset, except in an interval in which clocks are set",
         "The local clock of the system was set without its offset from UTC (CLOCKxx, SET CLOCK): UTC is right, and "
         "local times, by which days and hours are told, are not.",
         "warning",
@@ -243,7 +244,7 @@ RULES: tuple[Rule, ...] = (
         "pairing",
         "has_both",
         "Every interval has its 70.1 and its 72.3 records",
-        "Without both there is no cost per transaction: check that RMF gathers CPU and WKLD and that both are dumped.",
+        "Without both there is no CPU per transaction: check that RMF gathers CPU and WKLD, and that both are dumped.",
         "warning",
         kind="in_set",
         values=(True,),
@@ -285,8 +286,8 @@ RULES: tuple[Rule, ...] = (
         "counts",
         "times_apart",
         f"Transactions of a class are within a factor of {MOST_TIMES_APART} of what its CPU usually indicates",
-        "Transactions were not counted, or counts or CPU are in another unit, or a few transactions ran away: compare "
-        "the interval with its neighbours in marts.fct_service_class before it is believed.",
+        "Transactions were not counted, counts or CPU are in another unit, or a few transactions looped: compare the "
+        "interval with its neighbours in marts.fct_service_class before you use it.",
         "warning",
         high=MOST_TIMES_APART,
         metric="fct_service_class.transactions_ended",
@@ -297,7 +298,7 @@ RULES: tuple[Rule, ...] = (
         "times_off",
         "Mean response times of a class agree with their distribution",
         "Response times are in another unit, or the goal changed within the interval: compare the interval with its "
-        "neighbours in marts.fct_service_class before it is believed.",
+        "neighbours in marts.fct_service_class before you use it.",
         "warning",
         high=MOST_TIMES_OFF,
         metric="fct_service_class.response_ms",
@@ -380,8 +381,8 @@ RULES: tuple[Rule, ...] = (
         "metrics",
         "outside",
         "Values of metrics are within the limits of the registry",
-        "The parts of the metric contradict each other or were decoded wrongly: examine its records. How it "
-        "is made and bounded say `marts.dim_metric` for measured points and docs/data-dictionary/metrics.md for all.",
+        "The components of the metric contradict each other or were decoded wrongly: examine its records. Formula and "
+        "limits are in `marts.dim_metric` (measured points) and docs/data-dictionary/metrics.md (all).",
         "warning",
         low=0,
         high=0,
@@ -391,7 +392,7 @@ RULES: tuple[Rule, ...] = (
         "points",
         "point_key",
         "A measured point appears once",
-        "The marts were built from a broken state: build them again.",
+        "The marts were built from a damaged state: build them again.",
         "critical",
         kind="unique",
     ),

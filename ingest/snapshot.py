@@ -70,7 +70,7 @@ def connected(snapshot: str | Path, config: dict[str, Any] | None = None) -> duc
         if type(error) not in (duckdb.Error, duckdb.IOException, duckdb.SerializationException):
             raise
         why = str(error).splitlines()[0]
-        raise SnapshotDamaged(f"{path}: cannot be read ({why}); run `etalon publish`, which makes it anew") from None
+        raise SnapshotDamaged(f"{path}: cannot be read ({why}); run `etalon publish` to replace it") from None
 
 
 @contextmanager

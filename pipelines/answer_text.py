@@ -175,7 +175,7 @@ def bottleneck(found: Mapping[str, Any]) -> str:
         return "none known"
     said = _used(limit)
     if limit["next"]:
-        said += f", fullest with probability {figure(limit['probability'], 2)}; next {_used(limit['next'])}"
+        said += f", probability {figure(limit['probability'], 2)}; next {_used(limit['next'])}"
     return said
 
 
@@ -208,14 +208,14 @@ def _details(found: Mapping[str, Any]) -> list[str]:
             for row in found["times"]
         ]
         heads = {"class": "class", "metric": "response", "using": "using ms"}
-        lines += ["  where the time goes:", table(rows, heads | {n: f"wait {n} ms" for n in resources}, "  ")]
+        lines += ["  response time by resource:", table(rows, heads | {n: f"wait {n} ms" for n in resources}, "  ")]
     rows = [
         {"resource": station["resource"], "busy": station["utilization_pct"], "within": limits(station, 3)}
         for station in found["bottleneck"]["stations"]
     ]
     heads = {"resource": "resource", "busy": "busy %", "within": f"{found['interval_pct']} % interval"}
     lines.append(table(rows, heads, "  "))
-    lines += [f"  outside the data: {name} by {figure(by, 3)} e-folds" for name, by in found["distance"].items()]
+    lines += [f"  distance from the data: {name} by {figure(by, 3)} e-folds" for name, by in found["distance"].items()]
     solver = found["solver"]
     lines.append(f"  solver: {solver['method']}; within {figure(100 * solver['relative_error'], 3)} %")
     return lines
@@ -272,7 +272,7 @@ def sizing(found: Mapping[str, Any]) -> str:
     need = f"  engines: {engines['value'] or 'none suffice'}" + (f" ({sure})" if engines["lo"] else "")
     lines = [_asked(found), need, table(rows, columns, "  ")]
     if any((row["cpu_busy_pct"]["value"] or 0) > 100 for row in found["table"]):
-        lines.append("  CPU busy above 100 %: offered load, which so many engines cannot carry")
+        lines.append("  CPU busy above 100 % is the offered load, which these engines cannot carry")
     lines.append(f"  bottleneck: {bottleneck(found)}")
     if found["machines"]:
         lines += ["", _sized_machines(found["machines"])]
@@ -316,7 +316,7 @@ def max_rate(found: Mapping[str, Any]) -> str:
     columns = {"resource": "limited by", "rate": "transactions/s", "growth": "growth %", "first": "probability"}
     head = f"  highest rate: {within(found['etr_tps'])} transactions/s, growth {within(found['growth_pct'])} %"
     if not found["etr_tps"]["value"]:
-        head = "  highest rate: none, the targets cannot be met at any rate"
+        head = "  highest rate: none; the targets cannot be met at any rate"
     return "\n".join([_asked(found), head, table(rows, columns, "  "), *basis(found)])
 
 
@@ -391,7 +391,7 @@ def headroom(found: Mapping[str, Any]) -> str:
 def crossing(row: Mapping[str, Any]) -> str:
     """When a target is reached, with the 90 % range, in words."""
     if row["already"]:
-        return "already, at the recorded peak"
+        return "already reached at the recorded peak"
     lo, hi = (dated(row[side]) if row[side] else "later than 3 years" for side in ("lo", "hi"))
     if row["value"] is None:
         return "later than 3 years" + (f" (5 % probability by {lo})" if row["lo"] else "")
@@ -446,7 +446,7 @@ def explanation(found: Mapping[str, Any]) -> str:
             f"{one['assumption']} {figure(one['share_pct'], 3)} %" for one in row["shares"] if one["share_pct"] >= 1
         )
         name = " of ".join(filter(None, (row["metric"], row["class"])))
-        lines.append(f"  the interval of {name} comes from: {', '.join(shares) or 'nothing known'}")
+        lines.append(f"  sources of the interval of {name}: {', '.join(shares) or 'nothing known'}")
     return "\n".join([*lines, *basis(found)])
 
 

@@ -119,18 +119,18 @@ def quality_report(home: Home, mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinit
                 "critical_expectations",
                 asset="quality_report",
                 blocking=True,
-                description="Nothing contradicts itself. Where it does, the former snapshot stays published.",
+                description="No critical expectation fails. If one does, the former snapshot stays published.",
             ),
             dg.AssetCheckSpec(
                 "nothing_held_back",
                 asset="quality_report",
-                description="All records are published. Those of a system and day that failed a critical expectation "
-                "are held back, where others are not; what was published of the system before stays.",
+                description="All records are published. If a critical expectation fails for a system and day, only "
+                "these records are held back; data of the system that were published before stay.",
             ),
             dg.AssetCheckSpec(
                 "warnings",
                 asset="quality_report",
-                description="Nothing is doubtful. What is, is published all the same.",
+                description="No warning was raised. Data with warnings are published.",
             ),
         ],
     )
@@ -197,15 +197,18 @@ def champion(home: Home, after: str) -> dg.AssetsDefinition:
             dg.AssetCheckSpec(
                 "validation_gate",
                 asset="champion",
-                description="Predictions of what was held out are near enough. Else the former champion stays.",
+                description="Errors on held-out data are within the limits of the gate. If not, the former champion "
+                "stays.",
             ),
             dg.AssetCheckSpec(
-                "drift", asset="champion", description="The champion before was right on the days since it was fitted."
+                "drift",
+                asset="champion",
+                description="The former champion was accurate on the days since its calibration.",
             ),
             dg.AssetCheckSpec(
                 "every_system",
                 asset="champion",
-                description="No stage failed for a system. One that fails keeps its last good version.",
+                description="No stage failed for any system. A system with a fault keeps its last good version.",
             ),
         ],
     )
@@ -216,7 +219,7 @@ def champion(home: Home, after: str) -> dg.AssetsDefinition:
         said = this.night.model or {}
         if fitted is None:
             # Records alone, with no runs beside them, have no measured point; the way ends here without a fault.
-            outcome = said.get("outcome", "calibrated on the same data before" if this.rules.fit else "fit = false")
+            outcome = said.get("outcome", "already calibrated on the same data" if this.rules.fit else "fit = false")
             about: dict[str, Any] = {"outcome": outcome, "report": _link(home, home.quality / "index.html")}
             passed, gate = not said, {**about, "reason": outcome}
         else:
@@ -263,13 +266,13 @@ def record_coverage(home: Home) -> dg.AssetsDefinition:
             dg.AssetCheckSpec(
                 "nothing_missing",
                 asset="record_coverage",
-                description="The records of the day that usually come are here.",
+                description="The day has all the records that it usually has.",
             )
         ],
     )
     def _record_coverage(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """The day's records by system and type, compared with the weeks before."""
-        with step(home, context, "looking for what is missing") as this:
+        with step(home, context, "looking for missing records") as this:
             work.look_for_missing(this)
         lacks = [lack["text"] for lack in this.night.lacks]
         return dg.MaterializeResult(
@@ -298,7 +301,7 @@ def raised_alerts(home: Home) -> dg.AssetsDefinition:
             dg.AssetCheckSpec(
                 "no_alert",
                 asset="raised_alerts",
-                description="No rule of alerts.toml found anything in the last 24 recorded hours, or in the forecast.",
+                description="No rule of alerts.toml raised an alert for the last 24 recorded hours or the forecast.",
             )
         ],
     )
@@ -334,7 +337,7 @@ def scheduled_reports(home: Home) -> dg.AssetsDefinition:
     def _scheduled_reports(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """The reports that `[reports]` of the settings names, on its days."""
         if not settings.read(home).reports.days:
-            return dg.MaterializeResult(metadata={"written": "none: the settings name no day"})
+            return dg.MaterializeResult(metadata={"written": "none: the settings define no days"})
         with step(home, context, "writing reports") as this:
             work.write_reports(this)
         return dg.MaterializeResult(metadata={"written": "\n".join(this.night.reports) or "none on this day"})
@@ -349,8 +352,8 @@ def retained_records(home: Home) -> dg.AssetsDefinition:
     def _retained_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """Raw tables and marts without what is older than it has to be kept."""
         if not settings.read(home).retain:
-            return dg.MaterializeResult(metadata={"dropped": "nothing: all is kept"})
-        with step(home, context, "dropping what is too old") as this:
+            return dg.MaterializeResult(metadata={"dropped": "nothing: the settings keep all data"})
+        with step(home, context, "deleting data older than their retention") as this:
             work.drop(this)
         return dg.MaterializeResult(metadata={"dropped": dg.MetadataValue.json(this.night.retained)})
 

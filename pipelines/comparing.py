@@ -104,7 +104,8 @@ def save_figures(found: Any, folder: Path) -> list[Path]:
     drawn = figures(found)
     if not drawn:
         raise EtalonError(
-            "these runs share nothing to draw: ITR, CPU busy, response, CPU per transaction, elapsed time, storage"
+            "these runs share no figure that is drawn: ITR, CPU busy, response time, CPU per transaction, elapsed "
+            "time, storage"
         )
     folder.mkdir(parents=True, exist_ok=True)
     written = []

@@ -55,7 +55,7 @@ def marts(home: Home, defined: DbtProject) -> dg.AssetsDefinition:
         from pipelines.building.marts import building, unpublished
 
         if set(context.selected_asset_keys) != set(context.assets_def.keys):
-            remedy = "the marts are built together; of single models `etalon build --select MODEL` makes tables anew"
+            remedy = "the marts are built together; to rebuild single models, use `etalon build --select MODEL`"
             raise dg.Failure(description=remedy, allow_retries=False)
         with step(home, context, "building the marts") as this:
             models, manifest = project.read(home), json.loads(defined.manifest_path.read_text(encoding="utf-8"))

@@ -81,7 +81,8 @@ def _require(tables: Collection[str], name: str, reports: Sequence[Any]) -> None
         near = [table for lacking in absent for table in get_close_matches(lacking, held, n=3)]
         meant = f"; did you mean {' or '.join(near)}?" if near else "."
         raise EtalonError(
-            f"{name}: has no rows of {', '.join(absent)}{meant} It has rows of {', '.join(sorted(held))}", Exit.QUESTION
+            f"{name}: has no rows of {', '.join(absent)}{meant} Tables with rows: {', '.join(sorted(held))}",
+            Exit.QUESTION,
         )
 
 
@@ -108,7 +109,7 @@ def _handlers(dictionaries: Sequence[Path], known: Any) -> dict[str, Any]:
                 raise EtalonError(f"{error}; correct the dictionary file and try again", Exit.NO_INPUT) from None
     if not memory.items():
         names = ", ".join(map(str, dictionaries))
-        raise EtalonError(f"{names}: no dictionary in it; name a dump that holds class 1 records", Exit.NO_INPUT)
+        raise EtalonError(f"{names}: no dictionary found; name a dump with class 1 records", Exit.NO_INPUT)
     return dict(handlers)
 
 

@@ -53,7 +53,7 @@ def landed(context: dg.SensorEvaluationContext) -> dg.SensorResult:
     seen = {path: [mark, before.get(path) == [mark, True]] for path, mark in marks.items()}
     new = [path for path, (mark, asked) in seen.items() if before.get(path) == [mark, False] and not asked]
     if not new:
-        return dg.SensorResult(skip_reason=f"nothing new in {folder} has stood still", cursor=json.dumps(seen))
+        return dg.SensorResult(skip_reason=f"no new complete file in {folder}", cursor=json.dumps(seen))
     for path in new:
         seen[path][1] = True
     key = hashlib.sha256(json.dumps([[path, marks[path]] for path in new]).encode()).hexdigest()[:16]
@@ -85,7 +85,7 @@ def failure_of(instance: dg.DagsterInstance, run_id: str) -> str:
                 if error is not None and said.step_key
                 else said.message or ""
             )
-    return "The run failed; Dagster says no more."
+    return "The run failed without a reason from Dagster."
 
 
 def interrupted(instance: dg.DagsterInstance, run_id: str) -> bool:

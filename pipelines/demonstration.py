@@ -20,7 +20,7 @@ def run(home: Home, reporter: Reporter) -> str:
 
     Raises EtalonError when a critical expectation fails or the model does not pass its gate.
     """
-    with reporter.step("writing dumps of studies and a made-up night") as advance:
+    with reporter.step("writing dumps of studies and a generated night") as advance:
         for done, system in enumerate(SYSTEMS):
             advance(done, len(SYSTEMS))
             steps.render([system], home.lab)

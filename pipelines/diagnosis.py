@@ -65,7 +65,9 @@ def _guarded(what: str, home: Home, look: Callable[[], Iterator[Finding]]) -> It
     try:
         yield from look()
     except OSError as error:
-        yield Finding(what, "bad", f"{error.filename}: {error.strerror}", f"mend its rights, or those of {home.root}")
+        yield Finding(
+            what, "bad", f"{error.filename}: {error.strerror}", f"correct its permissions, or those of {home.root}"
+        )
     except Exception as error:
         said = f"could not be examined: {type(error).__name__}: {' '.join(str(error).split())}"
         yield Finding(what, "bad", said, "report it, with the output of `etalon doctor --json`")
@@ -103,7 +105,7 @@ def _packages() -> Iterator[Finding]:
 def _lock(folder: Path) -> Iterator[Finding]:
     lock, stamp = ROOT / "uv.lock", ROOT / ".venv" / ".synced"
     if not lock.exists():
-        yield Finding("lock file", "note", f"none beside {folder}: not running from a checkout")
+        yield Finding("lock file", "note", f"not running from a checkout ({folder})")
     elif not stamp.exists() or stamp.stat().st_mtime < lock.stat().st_mtime:
         yield Finding("lock file", "note", "newer than the environment", "run `make setup`")
     else:
@@ -120,7 +122,7 @@ def _home(home: Home) -> Iterator[Finding]:
     yield Finding("home", "good", str(home.root))
     free = shutil.disk_usage(home.root).free
     enough = free >= LEAST_FREE_BYTES
-    remedy = "" if enough else f"free some: Etalon wants {LEAST_FREE_BYTES / 1024**3:.0f} GiB to work in"
+    remedy = "" if enough else f"free some space: Etalon needs {LEAST_FREE_BYTES / 1024**3:.0f} GiB to work in"
     yield Finding("disk", "good" if enough else "bad", f"{free / 1024**3:.1f} GiB free", remedy)
 
 
@@ -130,7 +132,7 @@ def _settings(home: Home) -> Iterator[Finding]:
     try:
         found = settings.read(home)
     except EtalonError as error:
-        yield Finding("settings", "bad", str(error), "mend it; docs/operations.md has an example")
+        yield Finding("settings", "bad", str(error), "correct it; docs/operations.md has an example")
         return
     folder, archive = found.landing.folder or home.landing, found.landing.archive
     if isinstance(folder, str):
@@ -139,11 +141,13 @@ def _settings(home: Home) -> Iterator[Finding]:
         try:
             Remote(home, found.landing).listed()
         except EtalonError as error:
-            yield Finding("landing folder", "bad", str(error), "mend the address, or what it takes to reach it")
+            yield Finding("landing folder", "bad", str(error), "correct the address, its credentials or the network")
     elif folder.exists() and not os.access(folder, os.R_OK | os.X_OK):
         yield Finding("landing folder", "bad", f"{folder} cannot be read", "mend its rights")
     if isinstance(archive, Path) and not os.access(archive if archive.exists() else archive.parent, os.W_OK):
-        yield Finding("archive", "bad", f"{archive} cannot be written", "mend its rights, or name another folder")
+        yield Finding(
+            "archive", "bad", f"{archive} cannot be written", "correct its permissions, or name another folder"
+        )
     if found.notify.to:
         from pipelines.nights import notify
 
@@ -157,7 +161,7 @@ def _settings(home: Home) -> Iterator[Finding]:
         except registry.RegistryDamagedError as error:
             seen, _, remedy = str(error).rpartition("; ")
             yield Finding("mlflow_server", "bad", seen, remedy)
-    source = "as they are without a file" if not (home.root / settings.FILE).exists() else settings.FILE
+    source = "defaults (no file)" if not (home.root / settings.FILE).exists() else settings.FILE
     yield Finding("settings", "good", settings.without_password(f"{source}; files land in {folder}"))
 
 
@@ -178,7 +182,7 @@ def _warehouse(home: Home) -> Iterator[Finding]:
             return
         seen, _, remedy = (home.fault(error) or "").rpartition("; ")
         said = seen or f"{home.warehouse}: {str(error).splitlines()[0]}"
-        yield Finding("warehouse", "bad", said, remedy or "restore a copy, or move it away and ingest again")
+        yield Finding("warehouse", "bad", said, remedy or "restore a backup, or move it away and load the files again")
         return
     size = home.warehouse.stat().st_size / 1024**2
     yield Finding("warehouse", "good", f"{counted(row[0] if row else 0, 'file')} loaded, {size:.0f} MiB, not locked")
@@ -199,7 +203,7 @@ def _snapshot(home: Home) -> Iterator[Finding]:
     age = time.time() - home.snapshot.stat().st_mtime
     old = age > OLD_SNAPSHOT_S
     said = f"published {age / 3600:.1f} hours ago"
-    remedy = "is the nightly schedule running? `etalon build` publishes now" if old else ""
+    remedy = "check the nightly schedule; `etalon build` publishes now" if old else ""
     yield Finding("snapshot", "note" if old else "good", said, remedy)
 
 
@@ -228,7 +232,7 @@ def _state(home: Home) -> Iterator[Finding]:
                 damaged = True
                 yield _damaged("state", error)
     if not damaged:
-        yield Finding("state", "good", "all small files can be read")
+        yield Finding("state", "good", "all small files are readable")
 
 
 def _own_files(home: Home) -> Iterator[Finding]:
@@ -262,7 +266,7 @@ def _kernels() -> Iterator[Finding]:
         if compiled := sum(path.suffix in (".nbc", ".o") for path in folder.rglob("*")):
             yield Finding("kernels", "good", f"{counted(compiled, 'compiled kernel')} in {folder}")
             return
-    yield Finding("kernels", "note", "none compiled: a command compiles those it uses, and keeps them", "`make setup`")
+    yield Finding("kernels", "note", "none; a command compiles and stores the loops that it uses", "`make setup`")
 
 
 def _ports() -> Iterator[Finding]:
@@ -274,5 +278,5 @@ def _ports() -> Iterator[Finding]:
             taken = probe.connect_ex(("127.0.0.1", port)) == 0
         said = f"{port} is {'taken' if taken else 'free'}"
         yield Finding(
-            f"port of {name}", "note" if taken else "good", said, "it may be running already" if taken else ""
+            f"port of {name}", "note" if taken else "good", said, "it may already be running" if taken else ""
         )

@@ -71,8 +71,8 @@ def no_room(error: BaseException, folder: Path) -> str | None:
         return None
     free_gb = shutil.disk_usage(folder).free / 1e9
     return (
-        f"no room to write: {line}: make room, or raise the quota or limit of file sizes, and run it again; nothing is "
-        f"lost ({free_gb:,.1f} GB are free on the disk of {folder})"
+        f"no space to write: {line}. Free space, or raise the quota or file-size limit, and run the command again. "
+        f"No data are lost ({free_gb:,.1f} GB are free on the disk of {folder})"
     )
 
 

@@ -80,7 +80,7 @@ def recent(home: Home) -> tuple[Mapping[str, Any], dict[str, str]]:
     except BadQuery as error:
         said = str(error).splitlines()[0]
         raise EtalonError(
-            f"the published marts are not those of this version ({said}); run `etalon build`", Exit.NOT_READY
+            f"the published marts are of another version ({said}); run `etalon build`", Exit.NOT_READY
         ) from error
     utilization = rows.pop("utilization")
 

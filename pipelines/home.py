@@ -185,7 +185,7 @@ class Home:
             raise EtalonError(self.refusal(OSError(error.errno, error.strerror))) from error
         for folder in self.folders:
             if folder.exists() and not folder.is_dir():
-                raise EtalonError(f"{folder}: is a file, and must be a folder; move it away, and run this again")
+                raise EtalonError(f"{folder} must be a folder, but is a file; move it away and run the command again")
 
     def fault(self, error: BaseException) -> str | None:
         """What to say of an error of the disk or of a database in the state folder; None for any other error."""
@@ -197,16 +197,16 @@ class Home:
         if told is None:
             return None
         stored, place = map(int, told.groups())
-        again = "restore a copy (`etalon restore`), or move it away and load the files again (`etalon ingest`)"
+        again = "restore a backup (`etalon restore`), or move it away and load the files again (`etalon ingest`)"
         for path, remedy in (
-            (self.snapshot, "run `etalon publish`, which makes it anew"),
-            (self.window, "move it away; the next `etalon build` makes it anew"),
+            (self.snapshot, "run `etalon publish` to replace it"),
+            (self.window, "move it away; the next `etalon build` replaces it"),
             (self.warehouse, again),
         ):
             with suppress(OSError), path.open("rb") as file:
                 file.seek(place)
                 if int.from_bytes(file.read(8), "little") == stored:
-                    return f"{path}: the database is damaged, the block at byte {place:,} was changed; {remedy}"
+                    return f"{path}: the database is damaged: the block at byte {place:,} was changed; {remedy}"
         return None
 
     def refusal(self, error: OSError) -> str:
@@ -215,5 +215,6 @@ class Home:
         where = "" if path == str(self.root) or not path.startswith(str(self.root)) else f", at {path}"
         what = "is a file" if os.path.isfile(self.root) else f"cannot be written: {error.strerror}{where}"  # noqa: PTH113
         return (
-            f"ETALON_HOME ({self.root}) {what}; name a folder of yours with --home or ETALON_HOME, or mend its rights"
+            f"ETALON_HOME ({self.root}) {what}; name a folder of yours with --home or ETALON_HOME, or correct its "
+            "permissions"
         )

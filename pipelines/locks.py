@@ -16,5 +16,5 @@ def alone(lock: Path, doing: str, where: Path) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise EtalonError(f"another {doing} is under way in {where}: wait until it is done", Exit.LOCKED) from None
+            raise EtalonError(f"another {doing} is running in {where}: wait until it ends", Exit.LOCKED) from None
         yield

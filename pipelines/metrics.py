@@ -47,9 +47,9 @@ def _lacks(metric: Metric) -> str | None:
         if getattr(metric, field) is None:
             return f"field {field} is missing"
     if metric.grain not in grains():
-        return f"field grain: {metric.grain!r} is none of {', '.join(sorted(grains()))}"
+        return f"field grain: unknown grain {metric.grain!r}; allowed: {', '.join(sorted(grains()))}"
     if metric.grain in _NAMED and "{about}" not in (metric.name or ""):
-        return f"field name: there are several of the grain {metric.grain}, so the name needs {{about}} for which"
+        return f"field name: the grain {metric.grain} has several members, so the name must contain {{about}}"
     return None
 
 
@@ -81,9 +81,9 @@ def own(home: Home) -> dict[str, Metric]:
         if not _NAME.fullmatch(name):
             raise EtalonError(f"{path}: metric {name!r}: use lower-case letters, digits and _", Exit.NO_INPUT)
         if name in registry():
-            raise EtalonError(f"{path}: metric {name} is one of the project's: choose another name", Exit.NO_INPUT)
+            raise EtalonError(f"{path}: metric {name} is shipped with Etalon: choose another name", Exit.NO_INPUT)
         if not isinstance(entry, dict):
-            raise EtalonError(f"{path}: {name} is no metric: write its fields below [{name}]", Exit.NO_INPUT)
+            raise EtalonError(f"{path}: {name} is not a metric: write its fields below [{name}]", Exit.NO_INPUT)
         try:
             found[name] = Metric(**entry)
         except ValidationError as error:
@@ -103,8 +103,8 @@ def unknown_column(home: Home, failure: str) -> str | None:
             for column in _COLUMN.findall(getattr(metric, field)):
                 if f'column "{column}" not found' in failure:
                     return (
-                        f"{home.metrics}: metric {name}, field {field}: {{{column}}} is no column of the grain "
-                        f"{metric.grain}; the project's metrics use {', '.join(_columns_of(metric.grain))}"
+                        f"{home.metrics}: metric {name}, field {field}: {{{column}}} is not a column of the grain "
+                        f"{metric.grain}; shipped metrics use {', '.join(_columns_of(metric.grain))}"
                     )
     return None
 

@@ -80,7 +80,7 @@ def compiling(what: str) -> Iterator[None]:
         def on_start(self, event: object) -> None:
             if not self.said:
                 self.said = True
-                sys.stderr.write(f"compiling {what}, which is kept: the first time only, this takes up to a minute\n")
+                sys.stderr.write(f"compiling {what}; this happens once and takes up to a minute\n")
                 sys.stderr.flush()
 
         def on_end(self, event: object) -> None:

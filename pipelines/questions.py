@@ -31,7 +31,11 @@ class Question:
     @property
     def nothing(self) -> str:
         """What an empty answer says."""
-        return f"(nothing: it needs {self.needs})" if self.needs else "(nothing: no records that it needs are loaded)"
+        return (
+            f"(nothing: it needs {self.needs})"
+            if self.needs
+            else ("(no result: the records that it needs are not loaded)")
+        )
 
 
 def questions() -> dict[str, Question]:
@@ -43,7 +47,7 @@ def question(name: str) -> Question:
     """The question of that name. Raises EtalonError naming those there are."""
     known = questions()
     if name not in known:
-        raise EtalonError(f"no question {name!r}; there are {', '.join(known)}", Exit.QUESTION)
+        raise EtalonError(f"unknown question {name!r}; questions: {', '.join(known)}", Exit.QUESTION)
     return known[name]
 
 

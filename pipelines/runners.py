@@ -27,7 +27,7 @@ def open_runner(name: str) -> Iterator[Runner]:
         with Spark(name) as spark:
             yield spark
     else:
-        raise EtalonError(f"there is no runner {name!r}. {HELP}", Exit.USAGE)
+        raise EtalonError(f"unknown runner {name!r}. {HELP}", Exit.USAGE)
 
 
 def window_length(window: str | None, runner: str | None) -> dt.timedelta | None:

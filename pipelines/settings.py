@@ -38,16 +38,21 @@ class Section(BaseModel):
 class Landing(Section):
     """Where files arrive, and when they are complete."""
 
-    folder: Folder | None = Field(default=None, description="where files arrive; ETALON_HOME/landing without it")
+    folder: Folder | None = Field(
+        default=None, description="folder in which files arrive; default: ETALON_HOME/landing"
+    )
     systems: dict[str, list[str]] = Field(
-        default={}, description="patterns of file names by system; other files are left and reported. Empty: all files"
+        default={},
+        description="patterns of file names by system; other files are reported and not loaded. Default: all files",
     )
     marker: str | None = Field(
-        default=None, min_length=2, description="a file is complete when one called like it with this ending is there"
+        default=None, min_length=2, description="a file is complete when a file with its name and this ending exists"
     )
-    settle_s: float = Field(default=60, ge=0, description="without a marker: complete when unchanged for so long")
+    settle_s: float = Field(
+        default=60, ge=0, description="without a marker: a file is complete after this time without a change"
+    )
     archive: Folder | None = Field(
-        default=None, description="folder that loaded files are moved to; without it they stay"
+        default=None, description="folder to which loaded files are moved; default: they stay"
     )
 
     @model_validator(mode="after")
@@ -66,11 +71,11 @@ class Landing(Section):
 class Archives(Section):
     """How much of a compressed file or an archive is unpacked, with all that is inside it."""
 
-    members: int = Field(default=DEFAULT.members, ge=1, description="files that an archive may hold")
-    free_bytes: int = Field(default=DEFAULT.free_bytes, ge=0, description="bytes that any of them may expand to")
-    ratio: float = Field(default=DEFAULT.ratio, ge=1, description="how many times its size one may expand to beyond")
-    most_bytes: int = Field(default=DEFAULT.most_bytes, ge=1, description="bytes that none may expand beyond")
-    seconds: float = Field(default=DEFAULT.seconds, gt=0, description="how long unpacking one may take")
+    members: int = Field(default=DEFAULT.members, ge=1, description="highest number of files in an archive")
+    free_bytes: int = Field(default=DEFAULT.free_bytes, ge=0, description="unpacked bytes that every archive may have")
+    ratio: float = Field(default=DEFAULT.ratio, ge=1, description="beyond that, unpacked bytes per packed byte")
+    most_bytes: int = Field(default=DEFAULT.most_bytes, ge=1, description="highest number of unpacked bytes")
+    seconds: float = Field(default=DEFAULT.seconds, gt=0, description="time limit for unpacking an archive")
 
     @property
     def limits(self) -> Limits:
@@ -82,38 +87,35 @@ class Coverage(Section):
     """What should have come."""
 
     expected: dict[str, list[str]] = Field(
-        default={}, description="record types by system, such as {SYSA = ['70.1', '72.3']}; learned without it"
+        default={},
+        description="record types by system, such as {SYSA = ['70.1', '72.3']}; default: learned from the records",
     )
-    weeks: int = Field(default=4, ge=1, le=52, description="how many earlier weeks what is expected is learned from")
+    weeks: int = Field(default=4, ge=1, le=52, description="weeks from which the usual number of records is learned")
     least_pct: float = Field(
-        default=50, gt=0, le=100, description="less than this part of the usual number of records is reported"
+        default=50, gt=0, le=100, description="fewer records than this share of the usual number are reported"
     )
 
 
 class Notify(Section):
     """Whom to notify, and when not to."""
 
-    to: list[SecretStr] = Field(
-        default=[], description="addresses as Apprise has them, such as mailto://, slack:// or json://"
-    )
+    to: list[SecretStr] = Field(default=[], description="addresses of Apprise, such as mailto://, slack:// or json://")
     quiet: tuple[dt.time, dt.time] | None = Field(
-        default=None, description="from when to when (UTC) only failures are sent; the rest waits for the next night"
+        default=None, description="start and end (UTC) of the quiet hours, in which only failures are sent"
     )
-    link: str | None = Field(
-        default=None, pattern=r"^https?://", description="address under which the state folder is served"
-    )
+    link: str | None = Field(default=None, pattern=r"^https?://", description="address of `etalon serve`, for links")
 
 
 class Reports(Section):
     """Reports that nights write."""
 
     days: list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]] = Field(
-        default=[], description="days (UTC) on whose nights reports are written; none without it"
+        default=[], description="days (UTC) on whose nights reports are written; default: none"
     )
     of: list[str] = Field(default=["all"], min_length=1, description="LPARs, machines, or all")
     to: list[Literal["html", "pdf", "xlsx"]] = Field(default=["html"], min_length=1, description="forms")
-    shift: str = Field(default="", description="a shift of the calendar that recorded figures are of")
-    keep: int = Field(default=12, ge=1, description="so many of the latest days with reports are kept")
+    shift: str = Field(default="", description="shift of the calendar for recorded figures")
+    keep: int = Field(default=12, ge=1, description="number of latest days whose reports are kept")
 
 
 def _calendar(described: Any) -> Any:
@@ -123,9 +125,9 @@ def _calendar(described: Any) -> Any:
 class Build(Section):
     """How a night builds the marts."""
 
-    runner: str = Field(default="here", description="engine, as `etalon build --runner` takes it")
+    runner: str = Field(default="here", description="engine, as for `etalon build --runner`")
     window: str | None = Field(
-        default=None, pattern=r"^\d{1,4}[hd]$", description="length of windows such as 6h; at once without it"
+        default=None, pattern=r"^\d{1,4}[hd]$", description="length of windows such as 6h; default: all at once"
     )
 
 
@@ -144,16 +146,15 @@ class Settings(BaseSettings):
     notify: Notify = Notify()
     reports: Reports = Reports()
     retain: dict[str, int] = Field(
-        default={}, description="days to keep by table pattern, such as {'raw.smf110_*' = 35}; others are kept for ever"
+        default={},
+        description="days to keep by table pattern, such as {'raw.smf110_*' = 35}; other tables are kept for ever",
     )
-    fit: bool = Field(default=True, description="whether a night calibrates and validates a model of the new data")
-    fit_days: int = Field(
-        default=91, ge=14, description="how many days before a system's last interval it is calibrated on"
-    )
+    fit: bool = Field(default=True, description="whether the night calibrates and validates a model")
+    fit_days: int = Field(default=91, ge=14, description="days before a system's last interval that calibration uses")
 
     mlflow_server: SecretStr | None = Field(
         default=None,
-        description="database server of the model registry, such as postgresql+psycopg2://…; SQLite without it",
+        description="database server of the model registry, such as postgresql+psycopg2://…; default: SQLite",
     )
 
     @property
@@ -173,7 +174,7 @@ class Settings(BaseSettings):
     def _days(self) -> "Settings":
         for pattern, days in self.retain.items():
             if days < 1 or "." not in pattern:
-                raise ValueError(f"retain: {pattern!r} = {days}: name a table as schema.table and at least one day")
+                raise ValueError(f"retain: {pattern!r} = {days}: must be schema.table = days, at least 1")
         return self
 
 
@@ -200,7 +201,7 @@ def read(home: Home) -> Settings:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "settings"
         variable = "ETALON_" + "__".join(str(part) for part in first["loc"]).upper()
-        said = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
+        said = "unknown setting" if first["type"] == "extra_forbidden" else first["msg"]
         raise EtalonError(f"{path}, or {variable}: {field}: {said}", Exit.NO_INPUT) from error
     except (ValueError, ArithmeticError, OSError, RecursionError) as error:
         raise EtalonError(f"{path}: {error}; correct it: docs/operations.md has an example", Exit.NO_INPUT) from error

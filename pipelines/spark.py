@@ -41,7 +41,7 @@ class Spark:
         try:
             self._session: Any = builder.getOrCreate()
         except PySparkRuntimeError as error:
-            raise EtalonError(f"no Spark application could be started at {master}: {error}", Exit.NOT_READY) from error
+            raise EtalonError(f"cannot start a Spark application at {master}: {error}", Exit.NOT_READY) from error
 
     def __enter__(self) -> Self:
         return self
@@ -66,7 +66,7 @@ class Spark:
         try:
             rows = numbers.mapInArrow(_task(function, shared), "id long, result binary").collect()
         except self._failure as error:
-            raise EtalonError(f"Spark gave up a task: {str(error).strip()[-2000:]}") from error
+            raise EtalonError(f"Spark task failed: {str(error).strip()[-2000:]}") from error
         finally:
             shared.destroy()
         for row in sorted(rows, key=lambda row: row["id"]):

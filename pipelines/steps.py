@@ -73,7 +73,8 @@ def require_renderable(systems: Sequence[str]) -> None:
             rest = [name for name in known if name not in near]
             meant = f"; did you mean {' or '.join(near)}?" if near else "."
             raise EtalonError(
-                f"the lab cannot render {system!r}{meant} It can render {', '.join([*near, *rest])}", Exit.QUESTION
+                f"the lab cannot render {system!r}{meant} Systems that it can render: {', '.join([*near, *rest])}",
+                Exit.QUESTION,
             )
 
 
@@ -115,7 +116,7 @@ def unpacking(home: Home) -> Any:
 
 def forget(home: Home, files: Sequence[str]) -> list[str]:
     """Take loaded files out of the warehouse; their paths. The next build makes the marts without them."""
-    require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    require(home.warehouse, "there is no warehouse", "load files first: `etalon ingest PATH`")
     home.require_writable()
     from ingest import warehouse
 
@@ -147,7 +148,7 @@ def build(
     Returns what was built, in words; empty where nothing had to be. Raises EtalonError with the model or data test that
     failed.
     """
-    require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    require(home.warehouse, "there is no warehouse", "load files first: `etalon ingest PATH`")
     prepare(home)
     from pipelines.building import driver
 
@@ -162,7 +163,7 @@ def build(
 
 def check(home: Home) -> Any:
     """Run the expectations over what was built last and write the data-quality site."""
-    require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    require(home.warehouse, "there is no warehouse", "load files first: `etalon ingest PATH`")
     home.require_writable()
     from expectations import quality
     from ingest import schema
@@ -174,7 +175,7 @@ def check(home: Home) -> Any:
     return quality.run(
         home.window if in_part else home.warehouse,
         home.quality,
-        extent="what the last build made anew" if in_part else "the whole warehouse",
+        extent="tables that the last build replaced" if in_part else "the whole warehouse",
         baseline=schema.baseline_expectations(layouts.registry(home)),
         domains={name: metric.domain for name, metric in metrics.registry().items()},
         manifest=project.manifest(home),
@@ -209,7 +210,7 @@ def publish(home: Home, own_layouts: Sequence[Path] | None = None, *, force: boo
     Raises EtalonError (FEWER) where it lacks files, systems or days of the snapshot that were not dropped on purpose,
     unless `force`.
     """
-    require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    require(home.warehouse, "there is no warehouse", "load files first: `etalon ingest PATH`")
     home.require_writable()
     from ingest import warehouse
     from pipelines import provenance
@@ -322,7 +323,7 @@ def validate_studies(home: Home) -> Any:
 
     found = levels_left_out(read_catalogue(marts=measured_figures(home)))
     if not found.cases:
-        remedy = "load one that was, such as those of `etalon lab all`"
+        remedy = "load such a system, for example with `etalon lab all`"
         raise EtalonError(f"no loaded system was measured at several levels of a condition; {remedy}", Exit.NOT_READY)
     return found
 
@@ -353,7 +354,7 @@ class Fitted:
         doubt = f"; {', '.join(failed)} did not pass" if failed else ""
         if self.promoted:
             return f"{self.model_version} is champion ({text.counted(len(self.systems), 'system')}{doubt})"
-        return f"{self.model_version} did not pass: no system passed its gate; the champion stays as it was"
+        return f"{self.model_version} did not pass: no system passed its gate; the champion stays"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -419,7 +420,7 @@ def _fit(home: Home, say: Progress) -> Fitted:
     fitted = replace(fitted, systems=found.systems, conditions=laws)
     if not (fitted.systems or fitted.conditions):
         reasons = "; ".join(f"{name}: {why}" for name, why in fitted.faults.items())
-        raise EtalonError(f"no system is left to register: {reasons}", Exit.FAILED)
+        raise EtalonError(f"no system can be registered: {reasons}", Exit.FAILED)
     validation = replace(
         validation.without(fitted.faults),
         replayed={name: judged for one in replayed.values() for name, judged in one.items()},
@@ -469,7 +470,7 @@ def prices(home: Home) -> "Prices":
     except FileNotFoundError:
         return Prices()
     except UnicodeDecodeError as error:
-        raise PriceError(f"{home.prices.name}: is no text in UTF-8; save it as UTF-8") from error
+        raise PriceError(f"{home.prices.name}: is not UTF-8 text; save it as UTF-8") from error
     return read_prices(table, home.prices.name)
 
 
@@ -500,7 +501,7 @@ def versions(home: Home) -> list[Mapping[str, Any]]:
     """
     listed = VERSIONS.read_or(home.versions, None)
     if listed is None:
-        require(home.mlflow, "there is no version", "run `etalon fit` on published data, or `etalon demo`")
+        require(home.mlflow, "there is no version", "run `etalon fit`, or `etalon demo`")
         from model import registry
         from pipelines import settings
 
@@ -517,7 +518,7 @@ def require(path: Path, what: str, remedy: str) -> None:
 
 def require_snapshot(home: Home) -> None:
     """Raise unless something was published."""
-    require(home.snapshot, "there is no published snapshot", "run `etalon build` on ingested data, or `etalon demo`")
+    require(home.snapshot, "there is no published snapshot", "run `etalon build` on loaded data, or `etalon demo`")
 
 
 def make_champion(home: Home, version: str) -> None:
@@ -537,7 +538,7 @@ def make_champion(home: Home, version: str) -> None:
 def champion(home: Home) -> Mapping[str, Any]:
     """The exported bundle of the champion, beside the definitions of published marts, the ratings of machines and the
     calendar."""
-    require(home.champion, "there is no champion", "run `etalon fit` on published data, or `etalon demo`")
+    require(home.champion, "there is no champion", "run `etalon fit`, or `etalon demo`")
     from pipelines import provenance
 
     beside = {

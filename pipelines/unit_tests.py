@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         models = [model.name for model in project.read(home).models]
         if name not in models:
             near = get_close_matches(name, models, n=5, cutoff=0.4) or models[:5]
-            sys.stderr.write(f"make unit: no model {name!r}; name one of the models, such as {', '.join(near)}\n")
+            sys.stderr.write(f"make unit: unknown model {name!r}; models include {', '.join(near)}\n")
             return 2
         home.warehouse.parent.mkdir(parents=True)
         warehouse.prepare(home.warehouse, layouts.registry(home))

@@ -24,13 +24,13 @@ class Alert(BaseModel):
     rule: str
     severity: str
     text: str
-    details: list[str] = Field(description="what belongs to the same cause")
+    details: list[str] = Field(description="details with the same cause")
     state: State
     opened: str = Field(description="UTC")
-    seen: str = Field(description="when a night last found it, UTC")
+    seen: str = Field(description="when a night last detected it, UTC")
     changed: str = Field(description="when its state last changed, UTC")
     note: str
-    by: str = Field(description="who changed its state last; empty for a night")
+    by: str = Field(description="user of the last change of its state; empty for a night")
 
 
 class Alerts(BaseModel):
@@ -47,7 +47,7 @@ class AlertChange(BaseModel):
     )
 
     state: State
-    note: str = Field(default="", max_length=1000, description="what is known of it")
+    note: str = Field(default="", max_length=1000, description="note on the alert")
 
 
 def router(service: Service) -> APIRouter:
@@ -62,7 +62,9 @@ def router(service: Service) -> APIRouter:
             found = state.alerts.peek(home)
         except (OSError, StateDamaged) as problem:
             log.error("alerts_unreadable", problem=str(problem))
-            raise Problem(503, "alerts-unreadable", "the alerts cannot be read; `etalon doctor` says why") from None
+            raise Problem(
+                503, "alerts-unreadable", "the alerts cannot be read; run `etalon doctor` for the reason"
+            ) from None
         return Alerts(alerts=[_shown(alert) for alert in found if of is None or alert.state == of])
 
     @routes.post("/v1/alerts/{alert}")
@@ -80,7 +82,9 @@ def router(service: Service) -> APIRouter:
             raise Problem(404, "unknown-alert", f"no alert {alert}; GET /v1/alerts lists them", field="alert") from None
         except OSError as problem:
             log.error("alerts_unwritable", problem=str(problem))
-            raise Problem(503, "alerts-unwritable", "the service may not write the alerts; its log says why") from None
+            raise Problem(
+                503, "alerts-unwritable", "the service cannot write the alerts; the reason is in its log"
+            ) from None
         return _shown(changed)
 
     return routes

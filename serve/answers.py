@@ -25,7 +25,7 @@ class Output(Estimate):
     """One predicted figure with its interval."""
 
     metric: str
-    condition: str = Field(description="`key=value; …`: what the figure is for")
+    condition: str = Field(description="condition of the figure, `key=value; …`")
     unit: str | None
 
 
@@ -99,7 +99,7 @@ class Gate(Part):
     checks: list[GateCheck]
     baselines: list[Backtest] = Field(default=[], description="errors of the model and the best baseline")
     replayed: dict[str, Any] | None = Field(
-        default=None, description="how far recorded responses are from replayed ones"
+        default=None, description="distance between recorded and replayed response times"
     )
 
 
@@ -118,7 +118,9 @@ class Evidence(Part):
     period: list[str] | None = Field(description="first and last recorded start, local time; null without a history")
     gate: Gate | None
     figures: list[dict[str, Any]] = Field(default=[], description="what figures from the studies rest on, one each")
-    definitions_changed: bool = Field(description="whether metrics or groups of the published marts changed since")
+    definitions_changed: bool = Field(
+        description="whether metrics or groups of the published marts have changed since then"
+    )
     data: dict[str, Any]
 
 
@@ -133,7 +135,7 @@ class Answer(Part):
     """What every answer carries."""
 
     system: str
-    at: dict[str, Any] = Field(description="the question as understood")
+    at: dict[str, Any] = Field(description="the interpreted question")
     model_version: str
     interval_pct: int | float
     notes: list[str]
@@ -146,10 +148,10 @@ class PredictAnswer(Answer):
     outputs: list[Output]
     bottleneck: Bottleneck
     extrapolated: bool
-    distance: dict[str, float] = Field(description="e-folds outside the data, by what is outside")
+    distance: dict[str, float] = Field(description="distance from the data in e-folds, by quantity")
     times: list[Times]
     recorded: list[RecordedFigure] = Field(
-        default=[], description="of a recorded load without a change: busy and responses as recorded and as modelled"
+        default=[], description="for a recorded load without a change: recorded and modelled busy and response times"
     )
     solver: Solver
 
@@ -236,7 +238,7 @@ class SweepAnswer(Answer):
 
     key: str
     steps: list[SweepStep]
-    measured: list[MeasuredLevel] = Field(description="of a condition: the figures at its measured levels")
+    measured: list[MeasuredLevel] = Field(description="for a condition: figures at its measured levels")
 
 
 class Change(Part):
@@ -274,7 +276,7 @@ class Crossing(Part):
 class GrowthBacktest(Part):
     """Forecasts of earlier weeks from the weeks before them: their median error beside that of an unchanged load."""
 
-    origins: int = Field(description="weeks from which was forecast")
+    origins: int = Field(description="weeks of history behind the forecast")
     error_pct: float
     unchanged_error_pct: float
 
@@ -284,7 +286,7 @@ class ClassGrowth(Part):
 
     class_: str = Field(alias="class")
     growth_pct_per_year: Estimate
-    backtest: GrowthBacktest | None = Field(description="null where the history is too short for one")
+    backtest: GrowthBacktest | None = Field(description="null if the history is too short")
 
 
 class ForecastWeek(Estimate):
@@ -314,7 +316,7 @@ class Demand(Part):
     us_per_tran: Estimate | None
     part_of_total: bool
     origin: str
-    evidence: str = Field(description="what the cost rests on, such as `CPU of the class itself`")
+    evidence: str = Field(description="evidence of the cost, such as `CPU of the class itself`")
     points: int
 
 
@@ -356,12 +358,12 @@ class MsuForecast(Part):
     scope: Literal["lpar", "machine"]
     name: str
     lpars: list[str]
-    capacity_msu: float | None = Field(description="null where neither capacity nor rating was recorded")
+    capacity_msu: float | None = Field(description="null if neither capacity nor rating was recorded")
     capacity_basis: Literal["recorded", "engines"] | None = Field(
-        default=None, description="as the records state it, or what all its engines give"
+        default=None, description="recorded capacity, or the capacity of all its engines"
     )
     recorded: RecordedPeak
-    forecast: list[ForecastWeek] = Field(description="the highest average of four weeks, MSU, every four weeks")
+    forecast: list[ForecastWeek] = Field(description="highest R4HA within four weeks (MSU), every four weeks")
 
 
 class PlanAnswer(Part):

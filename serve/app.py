@@ -29,15 +29,15 @@ PROBLEM: dict[str, Any] = {
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"description": "The body is not JSON", **PROBLEM},
     401: {"description": "The bearer token is missing or wrong", **PROBLEM},
-    403: {"description": "The token is not good for this", **PROBLEM},
+    403: {"description": "The scope of the token does not include this request", **PROBLEM},
     413: {"description": "The body is too large", **PROBLEM},
-    415: {"description": "The body is not declared to be JSON", **PROBLEM},
-    422: {"description": "The question cannot be answered; the field and the remedy are named", **PROBLEM},
+    415: {"description": "The content type of the body is not application/json", **PROBLEM},
+    422: {"description": "The question cannot be answered; the reply names the field and the remedy", **PROBLEM},
     429: {
-        "description": "The token has had its requests, or too many jobs wait; see Retry-After",
+        "description": "The token has used its requests of this minute, or too many jobs are waiting; see Retry-After",
         **PROBLEM,
     },
-    503: {"description": "There is nothing to answer from yet, or too much to answer", **PROBLEM},
+    503: {"description": "No champion or snapshot is available, or too many questions are waiting", **PROBLEM},
 }
 
 
@@ -71,11 +71,13 @@ def create_app(settings: Settings) -> FastAPI:
     )
     responses.install(app)
     # The guard checks tokens; this puts them into the description.
-    token = [Depends(HTTPBearer(auto_error=False, description="a token of `etalon token`, if the service has any"))]
+    token = [
+        Depends(HTTPBearer(auto_error=False, description="a token of `etalon token`, if the service requires one"))
+    ]
     read = [*token, Depends(_refuse_unknown_parameters)]
     questions, jobs = routes.questions(service), job_routes.jobs(service)
     app.include_router(questions, dependencies=token, responses=REFUSALS)
-    with_names = {**REFUSALS, 404: {"description": "There is no system, class or job of that name", **PROBLEM}}
+    with_names = {**REFUSALS, 404: {"description": "No system, class or job has that name", **PROBLEM}}
     app.include_router(routes.catalogue(service), dependencies=read, responses=with_names)
     app.include_router(jobs, dependencies=read, responses=with_names)
     for part in (reading, billing_routes, alert_routes, saved_routes):

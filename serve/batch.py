@@ -50,7 +50,7 @@ class BatchQuestion(Question):
 class BatchItem(Part):
     """The answer to one question, or why it is refused."""
 
-    status: int = Field(description="what the question would have been answered with alone")
+    status: int = Field(description="the answer to this question on its own")
     answer: reduce(or_, [body.answer for body in ABOUT_SYSTEMS]) | None = None  # type: ignore[valid-type]
     problem: ProblemDocument | None = None
 

@@ -18,7 +18,7 @@ SCOPES = ("cpc", "capacity_group", "lpar", "product")
 MOST_HOURS = 20
 NOTE = (
     "SCRT decides the bill: it reads the records of every LPAR for the whole month. These figures average the loaded "
-    "records by hours as SCRT does, and limit them by defined and group capacity."
+    "records by hours, as SCRT does, and apply the limits of defined and group capacity."
 )
 
 _MONTHS = """
@@ -81,8 +81,8 @@ _CLASSES = """
 class Month(BaseModel):
     """A billing month of which something is loaded."""
 
-    month: str = Field(description="its first day; it lasts from the 2nd of a month to the 1st of the next")
-    hours: int = Field(description="hours of it that were recorded")
+    month: str = Field(description="first day of the month, which lasts from the 2nd of a month to the 1st of the next")
+    hours: int = Field(description="recorded hours of the month")
     first_hour: str
     last_hour: str
 
@@ -95,12 +95,12 @@ class Peak(BaseModel):
     cpc: str | None = Field(description="name of its CPC; requests also take the identifier")
     system: str | None
     peak_msu: float = Field(description="highest hourly R4HA within defined and group capacity, MSU")
-    peak_at: str = Field(description="the hour of it, local time")
-    r4ha_msu: float = Field(description="highest hourly R4HA, whatever the limits, MSU")
+    peak_at: str = Field(description="hour of the peak, local time")
+    r4ha_msu: float = Field(description="highest hourly R4HA without limits, MSU")
     mean_msu: float | None
     limit_msu: float | None = Field(description="defined capacity of the LPAR, or limit of the capacity group, MSU")
     hours_above_limit: int
-    hours_capped: int = Field(description="hours in which capping limited the use of engines")
+    hours_capped: int = Field(description="hours in which capping limited the LPAR")
     hours: int
     cpu_hours: float | None = Field(description="hours of general-purpose CPU of an LPAR")
     msu_cost: float | None = Field(description="cost of the peak at the installation's price per MSU")
@@ -113,7 +113,7 @@ class BillingMonth(BaseModel):
     month: str | None
     months: list[Month]
     shift: str
-    currency: str = Field(description="currency of the prices; empty where the installation gives none")
+    currency: str = Field(description="currency of the prices; empty without prices")
     peaks: list[Peak]
     note: str
 

@@ -12,8 +12,8 @@ from serve.reading import OfShift, during
 from serve.service import Service
 
 Scope = Literal["cpc", "capacity_group", "lpar", "product"]
-InMonth = Annotated[dt.date | None, Query(description="a day of the month that names it; the latest without it")]
-OfCpc = Annotated[str | None, Query(description="the CPC, as the month lists it, or by its identifier")]
+InMonth = Annotated[dt.date | None, Query(description="first day of the billing month; default: the latest month")]
+OfCpc = Annotated[str | None, Query(description="the CPC, as listed in the month, or by its identifier")]
 
 
 def router(service: Service) -> APIRouter:
@@ -33,7 +33,7 @@ def router(service: Service) -> APIRouter:
         """Follow the R4HA of a billing month hour by hour, with its highest hours."""
         found = billing.hours(snapshot, scope, name, cpc, month, during(service, shift, "hour_local"))
         if not found.hours:
-            detail = f"no hour of {scope} {name!r} in that month; see /v1/billing"
+            detail = f"no hours of {scope} {name!r} in that month; see /v1/billing"
             raise Problem(404, "unknown-name", detail, field="name")
         return found
 
@@ -41,10 +41,10 @@ def router(service: Service) -> APIRouter:
     def classes(scope: Scope, name: str, hour: dt.datetime, cpc: OfCpc = None) -> BillingClasses:
         """Divide the four-hour average of an hour among the service classes of its LPARs."""
         if hour.tzinfo is not None:
-            raise Problem(422, "invalid-request", "hour: give local time, without an offset", field="hour")
+            raise Problem(422, "invalid-request", "hour: must be local time without an offset", field="hour")
         found = billing.classes(snapshot, scope, name, cpc, hour.replace(minute=0, second=0, microsecond=0))
         if not found.classes:
-            raise Problem(404, "unknown-hour", f"nothing was recorded of {scope} {name!r} in that hour", field="hour")
+            raise Problem(404, "unknown-hour", f"no records of {scope} {name!r} in that hour", field="hour")
         return found
 
     return routes

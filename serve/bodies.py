@@ -48,7 +48,7 @@ async def _question(body: Any, request: Request) -> BaseModel:
     if not content:
         raise Problem(422, "invalid-request", "a JSON body is required", field="")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        message = "a question is JSON; send it with `Content-Type: application/json`"
+        message = "the content type must be application/json; send `Content-Type: application/json`"
         raise Problem(415, "not-json", message, {"Accept": "application/json"}, field="")
     try:
         question: BaseModel = body.model_validate(orjson.loads(content))

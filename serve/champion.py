@@ -63,14 +63,16 @@ class Champion:
 
     async def _reload(self, identity: Identity | None) -> None:
         if identity is None:
-            self.error = "there is no champion: run `etalon demo`, or `etalon fit` on your own data"
+            self.error = "there is no champion: run `etalon fit` on your own data, or `etalon demo`"
         else:
             try:
                 workers = await Workers.start(await asyncio.to_thread(contents, self.path), self._max_workers)
             except (OSError, BundleRefused) as problem:
                 # A file that cannot be opened is tried again at the next question: its rights may be mended by then.
                 identity = NEVER_READ if isinstance(problem, OSError) else identity
-                self.error = "the champion's file cannot be used, as the service's log says: run `etalon fit` again"
+                self.error = (
+                    "the champion's file cannot be used (the reason is in the service's log): run `etalon fit` again"
+                )
                 log.error("champion_refused", path=str(self.path), problem=str(problem))
             else:
                 self.close()
@@ -83,5 +85,5 @@ def contents(path: Path) -> bytes:
     """The bytes of a bundle's file. Raises OSError, and BundleRefused for too many of them."""
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise BundleRefused(f"{size:,} bytes are more than a bundle's {MAX_BYTES:,}")
+        raise BundleRefused(f"the file has {size:,} bytes, and a bundle at most {MAX_BYTES:,}")
     return path.read_bytes()

@@ -51,7 +51,7 @@ class Client:
     def __init__(self, address: str, token: str | None = None, timeout_s: float = 60.0) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"address: {address!r} should begin with http:// or https:// and name a host")
+            raise ValueError(f"address must begin with http:// or https:// and name a host (got {address!r})")
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._connection = kind(parts.hostname, parts.port, timeout=timeout_s)
         self._headers = {"Content-Type": "application/json"}

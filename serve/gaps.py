@@ -8,7 +8,7 @@ from serve.records import Gap
 from serve.snapshot import Snapshot
 
 MAX_GAPS = 200
-UNKNOWN = "no IPL and no loss recorded: look for a dump that was not loaded"
+UNKNOWN = "no IPL or loss recorded: a dump may be missing"
 
 # Gaps of all records; losses that SMF reports outside these; and runs of intervals that have one of the two kinds of
 # records of every interval without the other.

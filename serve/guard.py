@@ -83,7 +83,9 @@ class Boundary:
             if status != 500:
                 raise
             log.exception("request_failed", request_id=request_id, path=scope["path"])
-            broken = Problem(500, "internal", f"the service failed on this request; its log names it {request_id}")
+            broken = Problem(
+                500, "internal", f"internal error; the service's log has the details under request {request_id}"
+            )
             await respond(broken)(inner, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
@@ -105,21 +107,23 @@ class Boundary:
         not."""
         headers = Headers(scope=scope)
         if not _is_called(headers.get("host", ""), self._hosts):
-            detail = "the service is not called that; a name other than localhost is listed in ETALON_ALLOWED_HOSTS"
+            detail = "unknown host name; add it to ETALON_ALLOWED_HOSTS to allow it"
             raise Problem(421, "unknown-host", detail)
         path = scope["path"]
         if path in OPEN or path.startswith(OPEN_FOLDERS) or not self._tokens.guarded():
             return None
         grant = self._grant(scope, headers)
         if grant is None:
-            detail = "this service asks for a bearer token; send it as `Authorization: Bearer …`"
+            detail = "this service requires a bearer token; send it as `Authorization: Bearer …`"
             if not self._tokens.any():
-                detail = "the last token was withdrawn, so nobody may ask: make a new one with `etalon token NAME`"
+                detail = "the last token was withdrawn; create a new one with `etalon token NAME`"
             raise Problem(401, "token-required", detail, headers={"WWW-Authenticate": 'Bearer realm="etalon"'})
         scope_needed = "read" if scope["method"] == "GET" or path == "/session" else "ask"
         if not grant.may(scope_needed):
             scopes = {"WWW-Authenticate": f'Bearer realm="etalon", error="insufficient_scope", scope="{scope_needed}"'}
-            raise Problem(403, "scope-required", f"this takes a token with the scope `{scope_needed}`", scopes)
+            raise Problem(
+                403, "scope-required", f"this request requires a token with the scope `{scope_needed}`", scopes
+            )
         take(self._tokens, grant)
         return grant
 
@@ -136,7 +140,7 @@ def take(tokens: Tokens, grant: Grant | None, count: int = 1) -> None:
     """Count requests of a grant. Raises a 429 problem where it has none left."""
     wait = tokens.take(grant, count) if grant else 0.0
     if grant and wait > 0:
-        detail = f"token {grant.name} has had its {grant.per_minute} requests a minute; wait {wait:.0f} s"
+        detail = f"token {grant.name} used its {grant.per_minute} requests per minute; wait {wait:.0f} s"
         raise Problem(429, "too-many-requests", detail, {"Retry-After": str(int(wait) + 1)})
 
 
@@ -173,7 +177,7 @@ async def _whole_body(scope: Scope, receive: Receive) -> Receive:
     limit = MAX_LARGE_BODY_BYTES if scope["path"] in LARGE_BODIES else MAX_BODY_BYTES
     # The connection is not kept: the rest of the body would have to be read first.
     close = {"Connection": "close"}
-    too_large = Problem(413, "body-too-large", f"a request body may hold {limit} bytes at most here", close)
+    too_large = Problem(413, "body-too-large", f"a body may have at most {limit} bytes here", close)
     declared = Headers(scope=scope).get("content-length", "0")
     if declared.isdigit() and int(declared[:20]) > limit:
         raise too_large

@@ -34,7 +34,7 @@ def jobs(service: Service) -> APIRouter:
     async def replay(question: ReplayQuestion, request: Request) -> Response:
         """Replay recorded transactions through a described or calibrated network. The answer is a job to follow."""
         if (question.network is None) == (question.system is None):
-            raise Problem(422, "invalid-request", "name either a network or a system", field="network")
+            raise Problem(422, "invalid-request", "give either a network or a system", field="network")
         if question.system is None:
             return await submitted("replay", question, request)
         network = await service.evaluate("network", _load(question))

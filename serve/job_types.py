@@ -11,7 +11,7 @@ from serve.questions import At, Question, SystemId
 
 Seed = Annotated[int, Field(ge=0, lt=2**63, description="the same seed gives the same answer")]
 Column = Annotated[
-    list[float] | list[str], Field(description="one value a transaction; text for classes and for times of arrival")
+    list[float] | list[str], Field(description="one value per transaction; text for classes and arrival times")
 ]
 
 EXAMPLE = """
@@ -34,10 +34,13 @@ class SimulateQuestion(Question):
     system: SystemId
     at: At = None
     seed: Seed = 1
-    horizon: int = Field(default=400_000, ge=1_000, le=20_000_000, description="transactions in all, at least")
+    horizon: int = Field(default=400_000, ge=1_000, le=20_000_000, description="minimum total number of transactions")
     replications: int = Field(default=8, ge=1, le=64)
     precision: float | None = Field(
-        default=None, ge=1e-3, le=1, description="go on until half-widths are within this share of the mean responses"
+        default=None,
+        ge=1e-3,
+        le=1,
+        description="simulate until the half-width is at most this share of the mean response time",
     )
 
 
@@ -60,7 +63,7 @@ class ReplayQuestion(Question):
     )
 
     network: str | None = Field(default=None, min_length=1, description="a network description in TOML")
-    system: SystemId | None = Field(default=None, description="a calibrated system in place of `network`")
+    system: SystemId | None = Field(default=None, description="a calibrated system, instead of `network`")
     at: At = None
     transactions: dict[str, Column] = Field(description="columns: arrival, class, response_ms, and work such as cp_us")
     seed: Seed = 1
@@ -118,7 +121,7 @@ class SimulationJob(Part):
     kind: Literal["simulate", "replay"]
     question: dict[str, Any]
     state: Literal["queued", "running", "done", "refused", "failed", "cancelled"]
-    progress: float = Field(ge=0, le=1, description="part of the transactions that has been simulated")
+    progress: float = Field(ge=0, le=1, description="share of the transactions that is simulated")
     submitted_at: str
     ended_at: str | None
     result: SimulateResult | ReplayResult | None

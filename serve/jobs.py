@@ -61,7 +61,7 @@ class Jobs:
         """Queue a job. Raises a 429 problem when too many wait."""
         waiting = [one for one in self._jobs.values() if one.state not in ENDED]
         if len(waiting) >= MAX_WAITING:
-            detail = f"{len(waiting)} simulations are waiting already; cancel one, or ask again later"
+            detail = f"{len(waiting)} simulations are waiting; cancel one, or try again later"
             raise Problem(429, "too-many-jobs", detail, {"Retry-After": "30"})
         ended = [name for name, one in self._jobs.items() if one.state in ENDED]
         for old in ended[: max(0, len(self._jobs) - MAX_KEPT + 1)]:
@@ -75,7 +75,7 @@ class Jobs:
         """A job of this owner, or of anyone. Raises a 404 problem."""
         job = self._jobs.get(name)
         if job is None or not (everyone or job.owner == owner):
-            raise Problem(404, "unknown-job", "there is no such job, or it has been forgotten", field="job")
+            raise Problem(404, "unknown-job", "no such job, or its result was deleted", field="job")
         return job
 
     def listed(self, owner: str | None, everyone: bool) -> list[dict[str, Any]]:
@@ -102,7 +102,7 @@ class Jobs:
                 async with asyncio.timeout(MAX_SECONDS):
                     await self._simulated(job)
         except TimeoutError:
-            detail = f"the simulation took more than {MAX_SECONDS:g} s: ask for fewer transactions or less precision"
+            detail = f"the simulation took more than {MAX_SECONDS:g} s: request fewer transactions or less precision"
             job.problem = {"field": "", "message": detail}
             job.end("refused")
         except asyncio.CancelledError:
@@ -122,7 +122,7 @@ class Jobs:
                 self._update(job, await received(pipe))
         except EOFError:
             log.error("job_failed", job=job.job)
-            detail = "the simulation ended without a result: it needed too much memory, or failed"
+            detail = "the simulation ended without a result, because it needed too much memory or failed"
             job.problem = {"field": "", "message": detail}
             job.end("failed")
         finally:

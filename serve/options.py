@@ -47,7 +47,7 @@ def of_network(entry: Mapping[str, Any]) -> list[Option]:
         weight = float(weights["own"])
         options.append(Option(key="weight", label="Weight of the LPAR", today=weight, least=1, most=3 * weight))
         today = "on" if machine["capped"] else "off"
-        options.append(Option(key="cap", label="Held to its share by weight", today=today, choices=["off", "on"]))
+        options.append(Option(key="cap", label="Capped at its share by weight", today=today, choices=["off", "on"]))
         held_to = machine.get("cap_engines")
         options.append(Option(key="cap_engines", label="Absolute cap, engines", today=held_to, least=0.1, most=most))
         if each := entry.get("msu_per_engine"):

@@ -86,6 +86,6 @@ def pages(settings: Settings, tokens: Tokens) -> APIRouter:
         if name == "index.html":
             # There is no report before the first check, which the page's view of the data says.
             return RedirectResponse("/#/data", 307)
-        raise Problem(404, "not-found", "the data-quality report has no such page")
+        raise Problem(404, "not-found", "the data-quality report does not have this page")
 
     return router

@@ -76,16 +76,16 @@ def _one(item: Mapping[str, Any]) -> dict[str, Any]:
     reason = str(item["type"])
     path = [str(part) for part in location if part not in ("body", "query", "path", *RESPONSE_TARGETS)]
     if path[:2] == ["at", "point"]:
-        return {"field": "at.point", "reason": reason, "message": "should be the name of a measured point"}
+        return {"field": "at.point", "reason": reason, "message": "must be the name of a measured point"}
     if path[-1:] in (["str"], ["float"]) and reason in ("string_type", "float_type"):
-        return {"field": ".".join(path[:-1]), "reason": "number_or_text", "message": "should be a number or a text"}
+        return {"field": ".".join(path[:-1]), "reason": "number_or_text", "message": "must be a number or a string"}
     if reason in ("model_attributes_type", "model_type"):
-        message = f"{'' if path else 'the body '}should be a JSON object, not {_kind(item['input'])}"
+        message = f"{'' if path else 'the body '}must be a JSON object (got {_kind(item['input'])})"
         return {"field": ".".join(path), "reason": reason, "message": message}
     context = item.get("ctx", {})
     message = {
-        "union_tag_not_found": "this question has no kind",
-        "union_tag_invalid": f"no kind {context.get('tag')!r}; there are {context.get('expected_tags')}",
+        "union_tag_not_found": "the field `kind` is missing",
+        "union_tag_invalid": f"unknown kind {context.get('tag')!r}; allowed: {context.get('expected_tags')}",
         "extra_forbidden": f"{_unknown(path)} (see /openapi.json)",
         "missing": "this field is required",
     }.get(reason, PYDANTIC.sub("", str(item["msg"])))
@@ -95,7 +95,7 @@ def _one(item: Mapping[str, Any]) -> dict[str, Any]:
 def _unknown(path: Sequence[str]) -> str:
     """What to do with a field that is not known where it stands."""
     if len(path) == 1 and (path[0] in KEYS or path[0].startswith(PREFIXES)):
-        return f'loads and changes stand in `at`: "at": {{"{path[0]}": …}}'
+        return f'loads and changes belong in `at`: "at": {{"{path[0]}": …}}'
     return "unknown field: remove it or correct its name"
 
 

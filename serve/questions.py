@@ -11,7 +11,7 @@ from serve.problems import RESPONSE_TARGETS
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 SystemId = Annotated[
-    str, Field(description="identifier of a system, as GET /v1/systems lists them", min_length=1, max_length=200)
+    str, Field(description="identifier of a system, as listed by GET /v1/systems", min_length=1, max_length=200)
 ]
 BusyTarget = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False, description="highest utilization, percent")]
 ResponseMs = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -20,13 +20,13 @@ ResponseTarget = Annotated[
     Annotated[ResponseMs, Tag(EVERY_CLASS)]
     | Annotated[dict[str, ResponseMs], Field(min_length=1, max_length=200), Tag(BY_CLASS)],
     Discriminator(lambda given: BY_CLASS if isinstance(given, dict) else EVERY_CLASS),
-    Field(description='highest mean response, milliseconds: 40, of every class, or by class: {"ONLHI": 40}'),
+    Field(description='highest mean response time in milliseconds: 40 for every class, or by class: {"ONLHI": 40}'),
 ]
 
 
 Machines = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=100)]],
-    Field(max_length=20, description="machines of which ratings are known, to size each beside the present one"),
+    Field(max_length=20, description="rated machines to size in addition to the present one"),
 ]
 
 
@@ -62,18 +62,18 @@ class OperatingPoint(BaseModel):
     __pydantic_extra__: dict[str, str | Number]
 
     etr_tps: Number | None = Field(default=None, description="transactions per second of all classes together")
-    cpu_busy_pct: Number | None = Field(default=None, description="mean busy of the engines, percent")
+    cpu_busy_pct: Number | None = Field(default=None, description="CPU busy, percent")
     point: str | Number | None = Field(default=None, description="name of a measured point")
     when: str | None = Field(
         default=None,
-        description="a recorded interval (2026-11-10T10:45), an hour of the week (mon 10:00), peak, or a date to come",
+        description="a recorded interval (2026-11-10T10:45), an hour of the week (mon 10:00), peak, or a future date",
     )
     shift: str | None = Field(
-        default=None, description="a shift that GET /v1/calendar lists: recorded intervals are chosen from it"
+        default=None, description="a shift from GET /v1/calendar; recorded intervals are chosen from it"
     )
     growth_pct: Number | None = Field(default=None, description="growth of all classes, percent")
     growth_pct_per_year: Number | None = Field(
-        default=None, description="planned growth of all classes after the end of the records, percent a year"
+        default=None, description="planned growth of all classes after the end of the records, percent per year"
     )
     step_pct: str | None = Field(
         default=None, description="planned steps, DATE:PCT joined by commas, such as 2027-01-15:20"
@@ -88,23 +88,23 @@ class OperatingPoint(BaseModel):
     cpc: str | None = Field(default=None, description="another CPC of the installation, to which the LPAR moves")
     add_lpar: str | None = Field(
         default=None,
-        description="LPARs that come to the CPC: a system of the installation, or NAME:CPS:WEIGHT:BUSY with its busy "
-        "engines; several joined by commas",
+        description="LPARs that are added to the CPC: a system of the installation, or NAME:CPS:WEIGHT:BUSY with busy "
+        "engines; separated by commas",
     )
     remove_lpar: str | None = Field(
-        default=None, description="other LPARs that leave the CPC; several joined by commas"
+        default=None, description="other LPARs that are removed from the CPC; separated by commas"
     )
     weight: Number | None = Field(default=None, description="weight of the LPAR on its CPC")
     cap: str | Number | None = Field(
-        default=None, description="on: held to its share by weight; off: neither to that nor to an absolute cap"
+        default=None, description="on: capped at its share by weight; off: neither that nor an absolute cap"
     )
     cap_engines: Number | None = Field(default=None, description="absolute cap, engines")
-    cap_msu: Number | None = Field(default=None, description="absolute cap, MSU, held to at every moment")
-    machine: str | None = Field(default=None, description="another machine of which a rating is known")
+    cap_msu: Number | None = Field(default=None, description="absolute cap, MSU, in force at every moment")
+    machine: str | None = Field(default=None, description="another rated machine")
     smt: str | Number | None = Field(default=None, description="threads of a zIIP core: on (2) or off (1)")
 
 
-At = Annotated[OperatingPoint | None, Field(description="the load and what is changed; left out, the operating point")]
+At = Annotated[OperatingPoint | None, Field(description="load and changes; default: the operating point")]
 
 
 class PredictQuestion(SystemQuestion):
@@ -140,7 +140,7 @@ class MaxRateQuestion(SystemQuestion):
     """What is the highest rate of the mix within these targets, what limits it, and what would limit next?"""
 
     kind = "max-rate"
-    summary = "Find the highest rate of the mix within targets, what limits it, and what would limit next"
+    summary = "Find the highest rate of the mix within targets, the limiting resource and the next one"
     answer = answers.MaxRateAnswer
     model_config = ConfigDict(json_schema_extra={"examples": [{"system": "cics53-18cp", "max_busy_pct": 90}]})
 
@@ -153,7 +153,7 @@ class SweepQuestion(SystemQuestion):
     """Chosen metrics over a range of any key, evenly spaced."""
 
     kind = "sweep"
-    summary = "Follow metrics over a range of any key"
+    summary = "Predict metrics over a range of any key"
     answer = answers.SweepAnswer
     model_config = ConfigDict(
         json_schema_extra={
@@ -161,21 +161,21 @@ class SweepQuestion(SystemQuestion):
         },
     )
 
-    key: str = Field(description="the key of `at` to vary", min_length=1, max_length=200)
+    key: str = Field(description="key of `at` to vary", min_length=1, max_length=200)
     first: Number = Field(alias="from")
     last: Number = Field(alias="to")
     steps: int | None = Field(
-        default=None, ge=2, le=400, description="left out, every whole number of engines, or eleven of anything else"
+        default=None, ge=2, le=400, description="default: every integer for engines, eleven steps for other keys"
     )
     at: At = None
-    metrics: list[str] = Field(default=[], description="metrics that POST /v1/predict answers; none for all")
+    metrics: list[str] = Field(default=[], description="metrics as in POST /v1/predict; default: all")
 
 
 class CompareQuestion(SystemQuestion):
     """What changes from question a to question b?"""
 
     kind = "compare"
-    summary = "Set two questions side by side, with the interval of each difference"
+    summary = "Compare two questions, with the interval of each difference"
     answer = answers.CompareAnswer
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"system": "cics53-18cp", "a": {}, "b": {"engines": 20, "growth_pct": 10}}]},
@@ -183,14 +183,14 @@ class CompareQuestion(SystemQuestion):
 
     a: At = None
     b: At = None
-    other: SystemId | None = Field(default=None, description="the system of question b, where it is another one")
+    other: SystemId | None = Field(default=None, description="system of question b, if it differs")
 
 
 class HeadroomQuestion(SystemQuestion):
     """Until when does it fit, if classes go on growing as the history trends?"""
 
     kind = "headroom"
-    summary = "Say until when a system fits, as its history trends"
+    summary = "Predict when a system reaches its targets, by its historical trend or a plan"
     answer = answers.HeadroomAnswer
     model_config = ConfigDict(json_schema_extra={"examples": [{"system": "PRDA", "max_busy_pct": 90}]})
 
@@ -203,7 +203,7 @@ class ExplainQuestion(SystemQuestion):
     """What is the answer at this load made of?"""
 
     kind = "explain"
-    summary = "Say what an answer is made of, and which assumptions its interval comes from"
+    summary = "Break an answer down: demand by component, and sources of uncertainty"
     answer = answers.ExplainAnswer
     model_config = ConfigDict(json_schema_extra={"examples": [{"system": "cics53-18cp"}]})
 
@@ -216,8 +216,8 @@ class ForecastMsuQuestion(Question):
     model_config = ConfigDict(json_schema_extra={"examples": [{"weeks": 26}, {"system": "PRDA", "weeks": 52}]})
 
     system: SystemId | None = Field(default=None, description="only this system and its machine")
-    at: OperatingPoint | None = Field(default=None, description="a change on top of growth; needs `system`")
-    weeks: int = Field(default=52, ge=1, le=156, description="how far to look")
+    at: OperatingPoint | None = Field(default=None, description="a change in addition to growth; needs `system`")
+    weeks: int = Field(default=52, ge=1, le=156, description="length of the forecast")
 
 
 class PlanQuestion(Question):

@@ -32,8 +32,8 @@ from serve.service import Service
 from serve.snapshot import Snapshot
 
 From = Annotated[dt.datetime | None, Query(alias="from", description="first local start, without an offset")]
-To = Annotated[dt.datetime | None, Query(description="local time before which intervals begin")]
-OfShift = Annotated[str, Query(alias="shift", description="a shift of GET /v1/calendar; left out, all intervals count")]
+To = Annotated[dt.datetime | None, Query(description="local time before which intervals start")]
+OfShift = Annotated[str, Query(alias="shift", description="a shift from GET /v1/calendar; default: all intervals")]
 
 
 def router(service: Service) -> APIRouter:
@@ -105,7 +105,9 @@ def _add_histories(routes: APIRouter, service: Service) -> None:
         step = every or history.finest(begin, end)
         series = history.class_history(snapshot, system, class_name, begin, end, step, during(service, shift))
         if not series.start_local:
-            raise Problem(404, "unknown-class", f"no service class {class_name!r} in {system} then", field="class_name")
+            raise Problem(
+                404, "unknown-class", f"no service class {class_name!r} in {system} at that time", field="class_name"
+            )
         return series
 
     @routes.get("/v1/systems/{system:path}/periods")
@@ -123,11 +125,11 @@ def _add_histories(routes: APIRouter, service: Service) -> None:
             _span(snapshot, name, None, None)
         for field, first, last in (("a_to", a_from, a_to), ("b_to", b_from, b_to)):
             if last < first:
-                message = f"{field}: {last} lies before the first day of the period, {first}"
+                message = f"{field} must not be before the first day of the period, {first} (got {last})"
                 raise Problem(422, "invalid-request", message, field=field)
         changes = periods.compared(snapshot, system, (a_from, a_to), (b_from, b_to), other, during(service, shift))
         if not changes:
-            message = "the periods have no recorded day of the week in common; choose longer ones"
+            message = "the periods have no recorded weekday in common; choose longer periods"
             raise Problem(422, "nothing-to-compare", message, field="a_from")
         return Periods(system=system, changes=changes)
 
@@ -203,7 +205,7 @@ def _add_evidence(routes: APIRouter, service: Service) -> None:
 def _local(field: str, given: dt.datetime) -> dt.datetime:
     if given.tzinfo is not None:
         raise Problem(
-            422, "invalid-request", f"{field}: give the local time of the records without offset", field=field
+            422, "invalid-request", f"{field} must be the local time of the records, without an offset", field=field
         )
     return given
 
@@ -224,7 +226,7 @@ def _within(
 ) -> tuple[dt.datetime, dt.datetime]:
     """The part of a recorded span that a request asks for; Problem 422 for one that ends before it begins."""
     if first is not None and to is not None and to <= first:
-        raise Problem(422, "invalid-request", f"to: {to} should be after from, {first}", field="to")
+        raise Problem(422, "invalid-request", f"to must be after from, {first} (got {to})", field="to")
     end = recorded[1] + dt.timedelta(seconds=1)
     begin = recorded[0] if first is None else max(_local("from", first), recorded[0])
     return begin, end if to is None else min(_local("to", to), end)
@@ -234,6 +236,6 @@ def _step(every: Every | None, begin: dt.datetime, end: dt.datetime) -> Every:
     """The step asked for, or the finest that suits the span; Problem 422 where that of all groups is too much."""
     finest = history.finest(begin, end)
     if every == "interval" and finest == "day":
-        message = f"every: a span of more than {history.MAX_ROWS:,} hours takes hour or day; or ask for less"
+        message = f"every must be hour or day for a period of more than {history.MAX_ROWS:,} hours"
         raise Problem(422, "invalid-request", message, field="every")
     return every or finest

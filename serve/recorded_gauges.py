@@ -126,7 +126,7 @@ class RecordedGauges(Collector):
 
     def _alerts(self) -> GaugeMetricFamily:
         labels = ("state", "severity")
-        family = GaugeMetricFamily("etalon_alerts", "Alerts of nights that are not closed", labels=labels)
+        family = GaugeMetricFamily("etalon_alerts", "Alerts that are not closed", labels=labels)
         counts: dict[tuple[str, str], int] = {}
         try:
             found = state.alerts.peek(self._home)

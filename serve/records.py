@@ -31,7 +31,7 @@ class MachineOverview(LastDay):
     machine_name: str
     cps: float | None = Field(description="physical CPs")
     lpars: int = Field(
-        description="LPARs that shared its CPs in the last 24 hours, those without records of their own among them"
+        description="LPARs that shared its CPs in the last 24 hours, including those without records of their own"
     )
 
 
@@ -76,17 +76,17 @@ class Overview(BaseModel):
     """Every machine and system with a history in the published snapshot."""
 
     published_at: str | None
-    night: LastNight | None = Field(default=None, description="null before the first night")
+    night: LastNight | None = Field(default=None, description="null before the first nightly job")
     machines: list[MachineOverview]
     systems: list[SystemOverview]
-    classes: list[ClassMsu] = Field(description="service classes, those that use most MSU first")
+    classes: list[ClassMsu] = Field(description="service classes by MSU, the highest first")
 
 
 class NamedShift(BaseModel):
     """A shift of the calendar."""
 
     name: str
-    words: str = Field(description="its days and hours of local time")
+    words: str = Field(description="days and hours of the shift, local time")
 
 
 class Shifts(BaseModel):
@@ -109,7 +109,7 @@ class History(BaseModel):
     """Engines in use, capacity and MSU of a system over local time."""
 
     system: str
-    every: str = Field(description="interval, hour or day: what one value is the mean of")
+    every: str = Field(description="length of one value: interval, hour or day")
     start_local: list[str]
     columns: list[Column]
 
@@ -118,7 +118,7 @@ class CpcHistory(BaseModel):
     """Engines dispatched, MSU and R4HA of a CPC over local time, by LPAR and capacity group, with their limits."""
 
     cpc: str
-    every: str = Field(description="interval, hour or day: what one value is the mean of")
+    every: str = Field(description="length of one value: interval, hour or day")
     start_local: list[str]
     columns: list[Column]
 
@@ -140,12 +140,12 @@ class CpcLpar(BaseModel):
     system: str | None = Field(description="its system; null for an LPAR without records of its own")
     cps: float | None = Field(description="logical CPs")
     weight: float | None
-    share_pct: float | None = Field(description="its weight in percent of all weights")
-    share_engines: float | None = Field(description="that share of the shared physical CPs")
+    share_pct: float | None = Field(description="weight in percent of all weights")
+    share_engines: float | None = Field(description="share by weight of the shared physical CPs")
     is_dedicated: bool | None
-    is_capped: bool | None = Field(description="whether initial capping holds it to its share")
+    is_capped: bool | None = Field(description="whether initial capping limits the LPAR to its share")
     cap_engines: float | None = Field(description="absolute cap")
-    group_cap_engines: float | None = Field(description="absolute cap of its LPAR group")
+    group_cap_engines: float | None = Field(description="absolute cap of the LPAR group")
     defined_capacity_msu: float | None
     capacity_group: str | None
     capacity_group_limit_msu: float | None
@@ -154,8 +154,8 @@ class CpcLpar(BaseModel):
     peak_at: str | None
     ziips: float | None = Field(description="logical zIIPs")
     ziips_used: float | None
-    capped_pct: float | None = Field(description="highest part of an interval in which capping limited it")
-    r4ha_msu: float | None = Field(description="highest rolling four-hour average; null without its own records")
+    capped_pct: float | None = Field(description="highest share of an interval in which capping limited the LPAR")
+    r4ha_msu: float | None = Field(description="highest rolling four-hour average; null without records of the LPAR")
 
 
 class CpcSummary(BaseModel):
@@ -203,9 +203,9 @@ class ClassRow(BaseModel):
     engines: float | None
     response_ms: float | None
     response_ms_change_pct: float | None
-    msu: float | None = Field(description="mean MSU of its CP time")
-    performance_index: float | None = Field(description="mean over intervals of its worst served period")
-    missed_pct: float | None = Field(description="intervals with a performance index above 1, percent")
+    msu: float | None = Field(description="mean MSU of the CP time")
+    performance_index: float | None = Field(description="mean over intervals of the worst period")
+    missed_pct: float | None = Field(description="share of intervals with a performance index above 1, percent")
     ziip_engines: float | None
     ziip_on_cp_engines: float | None = Field(description="zIIP-eligible work that ran on CPs")
 
@@ -224,7 +224,7 @@ class Record(BaseModel):
     file: str
     record_type: str
     records: int
-    first_record: int = Field(description="ordinal of the first of them in the file, from 0")
+    first_record: int = Field(description="ordinal of the first record in the file, from 0")
 
 
 class Records(BaseModel):
@@ -259,7 +259,7 @@ class Change(BaseModel):
     change_pct: float
     lo_pct: float | None
     hi_pct: float | None
-    significant: bool | None = Field(description="whether the interval leaves out no change; null for too few days")
+    significant: bool | None = Field(description="whether the interval excludes no change; null with too few days")
 
 
 class Periods(BaseModel):
@@ -285,7 +285,7 @@ class Gap(BaseModel):
     from_local: str
     to_local: str
     hours: float
-    records: str = Field(description="all, some, or the kind that is missing")
+    records: str = Field(description="all, some, or the missing kind of records")
     ipl_local: str | None
     cause: str
 

@@ -51,7 +51,7 @@ def _http(request: Request, error: Exception) -> Response:
     http: HTTPException = _as(HTTPException, error)
     path, headers = request.url.path, dict(http.headers or {})
     if http.status_code == 404:
-        return respond(Problem(404, "not-found", f"there is nothing at {path}; /openapi.json lists what there is"))
+        return respond(Problem(404, "not-found", f"unknown address {path}; /openapi.json lists all addresses"))
     if http.status_code == 405:
         # The router names the methods of the first route at the address alone.
         template = getattr(request.scope.get("route"), "path_format", "")
@@ -60,6 +60,6 @@ def _http(request: Request, error: Exception) -> Response:
         # Whatever is answered to GET is answered to HEAD, see `guard.Boundary`.
         allowed += ["HEAD"] * ("GET" in allowed and "HEAD" not in allowed)
         headers["Allow"] = ", ".join(allowed)
-        message = f"{request.method} is not answered at {path}; use {' or '.join(allowed)}"
+        message = f"{request.method} is not supported at {path}; use {' or '.join(allowed)}"
         return respond(Problem(405, "method-not-allowed", message, headers))
     return respond(Problem(http.status_code, "http", str(http.detail), headers))

@@ -53,7 +53,9 @@ def questions(service: Service) -> APIRouter:
                 break
             try:
                 if size > MAX_BYTES:
-                    message = f"the answers before have {MAX_BYTES} bytes; ask for the rest in another call"
+                    message = (
+                        f"the previous answers have {MAX_BYTES} bytes; send the remaining questions in another call"
+                    )
                     raise Problem(413, "batch-too-large", message)
                 reply = await service.answer(one.question, workers)
                 replies.append((reply.status, reply.body))
@@ -99,7 +101,7 @@ def catalogue(service: Service) -> APIRouter:
 
     @router.get("/v1/systems", response_model=Systems, operation_id="systems")
     async def systems() -> Response:
-        """List the systems that can be asked about, and every reference system with what is known of it."""
+        """List the systems that can be asked about, and every reference system with note on the alert."""
         return _response(await service.evaluate("systems"))
 
     @router.get("/v1/systems/{system:path}/conditions", response_model=Conditions, operation_id="conditions")
@@ -111,7 +113,7 @@ def catalogue(service: Service) -> APIRouter:
     async def points(system: str) -> MeasuredPoints:
         """List the measured points of a system, from the published snapshot."""
         if system not in (await service.champion.workers()).systems:
-            raise Problem(404, "unknown-system", "no such system; GET /v1/systems lists them", field="system")
+            raise Problem(404, "unknown-system", "unknown system; GET /v1/systems lists all systems", field="system")
         return await asyncio.to_thread(measured_points, service.snapshot, system)
 
     @router.get("/v1/models", response_model=Models, operation_id="models")

@@ -32,7 +32,7 @@ class Answer(BaseModel):
     at: str = Field(description="UTC")
     model_version: str
     figures: dict[str, float | str | None] = Field(description="main figures by name")
-    refused: str = Field(description="why there are none; empty where there are")
+    refused: str = Field(description="reason if there are no figures; else empty")
 
 
 class Saved(BaseModel):
@@ -40,10 +40,10 @@ class Saved(BaseModel):
 
     name: str
     kind: Kind
-    question: dict[str, Any] = Field(description="the body that POST /v1/KIND takes")
+    question: dict[str, Any] = Field(description="body of POST /v1/KIND")
     saved: str
     by: str
-    answers: list[Answer] = Field(description="one for each night, the latest last")
+    answers: list[Answer] = Field(description="one per night, the latest last")
 
 
 class AllSaved(BaseModel):
@@ -61,7 +61,7 @@ class ToSave(BaseModel):
     )
 
     kind: Kind
-    question: dict[str, Any] = Field(description="the body that POST /v1/KIND takes")
+    question: dict[str, Any] = Field(description="body of POST /v1/KIND")
 
 
 def router(service: Service) -> APIRouter:
@@ -74,7 +74,7 @@ def router(service: Service) -> APIRouter:
             return state.saved.peek(home)
         except (OSError, StateDamaged) as problem:
             log.error("saved_unreadable", problem=str(problem))
-            detail = "the saved questions cannot be read; `etalon doctor` says why"
+            detail = "the saved questions cannot be read; run `etalon doctor` for the reason"
             raise Problem(503, "saved-unreadable", detail) from None
 
     def of_name(name: str) -> SavedQuestion:
@@ -103,7 +103,7 @@ def router(service: Service) -> APIRouter:
             raise Problem(422, "invalid-request", str(error), field="name") from None
         except OSError as problem:
             log.error("saved_unwritable", problem=str(problem))
-            detail = "the service may not write saved questions; its log says why"
+            detail = "the service cannot write saved questions; the reason is in its log"
             raise Problem(503, "saved-unwritable", detail) from None
 
     @routes.delete("/v1/saved/{name}")

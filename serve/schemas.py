@@ -23,7 +23,7 @@ class ProblemDocument(BaseModel):
     status: int
     detail: str
     field: str | None = Field(default=None, description="path of the field, empty for the body as a whole")
-    value: Any = Field(default=None, description="what was sent there")
+    value: Any = Field(default=None, description="value that was sent")
     allowed: list[str] | None = None
     nearest: str | None = None
     errors: list[FieldError] | None = None
@@ -54,10 +54,10 @@ class Option(BaseModel):
     today: float | str | None
     least: float | None = None
     most: float | None = None
-    choices: list[str] = Field(default=[], description="values it takes where it is no number")
-    measured: list[float] = Field(default=[], description="of a condition that is a number: levels that were measured")
-    hint: str = Field(default="", description="of a text: what it may be")
-    meaning: str = Field(default="", description="of a published effect: what it changes, and where that was measured")
+    choices: list[str] = Field(default=[], description="allowed values, if not a number")
+    measured: list[float] = Field(default=[], description="for a numeric condition: measured levels")
+    hint: str = Field(default="", description="for a text: allowed values")
+    meaning: str = Field(default="", description="for a published effect: what it changes, and its study")
 
 
 class Conditions(BaseModel):
@@ -66,7 +66,7 @@ class Conditions(BaseModel):
 
     system: str
     options: list[Option] = Field(description="conditions, loads, counts of the configuration and published effects")
-    parts: list[Option] = Field(description="what picks figures of one measurement, such as those of a component")
+    parts: list[Option] = Field(description="selectors of figures within a measurement, such as a component")
 
 
 class System(BaseModel):
@@ -79,22 +79,18 @@ class System(BaseModel):
     engines: int
     operating_point: str
     operating_tps: float = Field(description="transactions per second at the operating point")
-    rates: list[float] = Field(
-        description="calibrated transaction rates, ascending; of a history the ends of its range"
-    )
+    rates: list[float] = Field(description="calibrated transaction rates, ascending; for a history, lowest and highest")
     points: list[dict[str, Any]] = Field(description="measured points: name and rate")
-    classes: list[str] = Field(description="classes that can grow or be given a rate by name")
+    classes: list[str] = Field(description="classes that `growth_pct.CLASS` and `rate.CLASS` can name")
     workloads: dict[str, str] = Field(description="the workload of each class")
-    metrics: list[dict[str, str]] = Field(
-        description="metrics of the whole system that are predicted, with their units"
-    )
-    main_metric: str = Field(description="the metric to look at first")
+    metrics: list[dict[str, str]] = Field(description="predicted metrics of the whole system, with their units")
+    main_metric: str = Field(description="the main metric")
     has_response: bool
-    has_conditions: bool = Field(description="whether its studies varied more than load: see /v1/systems/…/conditions")
-    relatives: list[str] = Field(description="systems whose measurements inform this one's model")
-    options: list[Option] = Field(description="what a question can change, with today's values")
+    has_conditions: bool = Field(description="whether its studies varied more than load; see /v1/systems/…/conditions")
+    relatives: list[str] = Field(description="systems whose measurements are used in this model")
+    options: list[Option] = Field(description="keys that a question can change, with today's values")
     period: list[str] | None = Field(description="first and last recorded start, local time; null without a history")
-    gate: dict[str, Any] | None = Field(description="what validation says of the system: checks, and whether all held")
+    gate: dict[str, Any] | None = Field(description="validation checks of the system, and whether all passed")
 
 
 class ReferenceSystem(BaseModel):
@@ -103,12 +99,12 @@ class ReferenceSystem(BaseModel):
     system: str
     title: str
     study: str
-    kind: str = Field(description="how it is known: numeric, relative, claim, chart or formula")
+    kind: str = Field(description="form of its figures: numeric, relative, claim, chart or formula")
     hardware: str
-    values: int = Field(description="numbers published of it")
-    reproducible: int = Field(description="how many of them follow from rendered records by a rule")
-    statements: int = Field(description="claims and words published of it")
-    predictable: bool = Field(description="whether the champion can be asked about it")
+    values: int = Field(description="number of published values")
+    reproducible: int = Field(description="values derived from rendered records by a rule")
+    statements: int = Field(description="published claims and statements")
+    predictable: bool = Field(description="whether the champion answers questions about it")
 
 
 class Systems(BaseModel):
@@ -124,8 +120,8 @@ class VersionSystem(BaseModel):
 
     system: str
     period: list[str] | None = Field(description="first and last recorded start, local time; null without a history")
-    points: int = Field(description="measured points, where there is no history")
-    passed: bool | None = Field(description="whether it passed its gate; null where nothing could be held out")
+    points: int = Field(description="measured points, if there is no history")
+    passed: bool | None = Field(description="whether it passed its gate; null if nothing could be held out")
     kept: dict[str, str] | None = Field(description="`model_version` it is kept from, and the `reason`")
 
 

@@ -21,7 +21,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    home: Path = Field(default=Path(".etalon"), description="state folder that holds the champion and the snapshot")
+    home: Path = Field(default=Path(".etalon"), description="state folder with the champion and the snapshot")
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8321, ge=1, le=65535, description="port to listen on")
     processes: int = Field(
@@ -30,16 +30,20 @@ class Settings(BaseModel):
         le=64,
         description="processes that evaluate questions",
     )
-    token: SecretStr | None = Field(default=None, description="a bearer token for everything, beside those in the file")
+    token: SecretStr | None = Field(
+        default=None, description="a bearer token with all rights, in addition to those in the file"
+    )
     allowed_hosts: frozenset[str] = Field(
-        default=frozenset(), description="names by which the service may be called, beside localhost and addresses"
+        default=frozenset(), description="allowed host names, in addition to localhost and IP addresses"
     )
 
     @field_validator("token")
     @classmethod
     def _sendable(cls, token: SecretStr | None) -> SecretStr | None:
         if token is not None and not TOKEN.fullmatch(token.get_secret_value()):
-            raise ValueError("takes letters, digits and -._~+/ only, = at the end, and is not empty")
+            raise ValueError(
+                "must consist of letters, digits and -._~+/, with = at the end only, and must not be empty"
+            )
         return token
 
     @field_validator("allowed_hosts", mode="before")

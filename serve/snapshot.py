@@ -23,7 +23,7 @@ log = Log()
 
 # An open database holds on to some memory after every large query, so that it is opened anew after so many.
 MAX_CURSORS = 500
-UNUSABLE = "the snapshot cannot be used, as the service's log says: publish it again with `etalon publish`"
+UNUSABLE = "the snapshot cannot be used (the reason is in the service's log): publish it again with `etalon publish`"
 
 
 class SnapshotUnavailable(Problem):

@@ -37,7 +37,7 @@ class Telemetry:
         )
         self._evaluation = Histogram(
             "etalon_question_seconds",
-            "Time to evaluate a question, without waiting for its turn",
+            "Evaluation time of a question, without queueing",
             ["question"],
             buckets=BUCKETS,
             registry=self._registry,

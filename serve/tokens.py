@@ -143,7 +143,7 @@ def read(path: Path) -> tuple[Grant, ...]:
             if not set(grant.scopes) <= set(SCOPES) or len(bytes.fromhex(grant.sha256)) != 32:
                 raise ValueError(f"token {grant.name!r} has an unknown scope or no SHA-256")
             if grant.per_minute is not None and not grant.per_minute >= 1:
-                raise ValueError(f"token {grant.name!r}: per_minute should be 1 or more, or null")
+                raise ValueError(f"token {grant.name!r}: per_minute must be at least 1, or null")
     except StateDamaged as problem:
         raise TokensError(str(problem)) from None
     except (OSError, ValueError, KeyError, TypeError) as problem:

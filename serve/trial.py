@@ -32,11 +32,11 @@ def load_tried(content: bytes) -> dict[str, Any]:
         # Unlike the standard library's, this parser refuses NaN and Infinity.
         bundle: dict[str, Any] = orjson.loads(content)
         if bundle["schema"] != SCHEMA:
-            raise BundleRefused(f"its schema is {bundle['schema']!r}, and this version reads {SCHEMA}")
+            raise BundleRefused(f"its schema is {bundle['schema']!r}; this version reads {SCHEMA}")
         if not bundle["model_version"] or not isinstance(bundle["data"], dict):
-            raise BundleRefused("model_version and data should say what it was fitted on")
+            raise BundleRefused("model_version or data is missing")
         if not bundle["systems"] and not bundle.get("conditions"):
-            raise BundleRefused("it holds no system that could be asked")
+            raise BundleRefused("it has no system")
     for system, entry in bundle["systems"].items():
         with _refusing(system):
             _try_system(bundle, system)
@@ -55,7 +55,7 @@ def _try_system(bundle: Mapping[str, Any], system: str) -> None:
     _check(answer.outputs)
     utilization = answer.bottleneck.utilization_pct
     if answer.bottleneck.stations and not (utilization is not None and utilization > 0):
-        raise BundleRefused("nothing is used where transactions ran")
+        raise BundleRefused("CPU use is 0 although transactions ran")
     if rates := sorted(point["etr_tps"] for point in entry["points"]):
         for step in ask.sweep(bundle, system, "etr_tps", rates)["steps"]:
             _check([Output(**output) for output in step["outputs"]])
@@ -76,9 +76,9 @@ def _refusing(part: str) -> Iterator[None]:
 def _check(outputs: Sequence[Output]) -> None:
     """Refuse an answer without figures, or with a value outside its interval."""
     if not any(output.value is not None for output in outputs):
-        raise BundleRefused("no figure is answered where one was recorded")
+        raise BundleRefused("a recorded figure has no answer")
     for output in outputs:
         low = -math.inf if output.lo is None else output.lo
         high = math.inf if output.hi is None else output.hi
         if output.value is not None and not low <= output.value <= high:
-            raise BundleRefused(f"{output.metric} {output.value} lies outside its interval {low} to {high}")
+            raise BundleRefused(f"{output.metric} {output.value} is outside its interval {low} to {high}")

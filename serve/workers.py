@@ -65,9 +65,9 @@ class Workers:
         try:
             first, about = await _Worker.start(content, trial=True)
         except TimeoutError:
-            raise BundleRefused(f"its trial took more than {TRIAL_SECONDS:.0f} s") from None
+            raise BundleRefused(f"its test took more than {TRIAL_SECONDS:.0f} s") from None
         except EOFError:
-            raise BundleRefused("the process that tried it ended") from None
+            raise BundleRefused("the testing process ended") from None
         return cls(content, max_workers, first, about)
 
     async def evaluate(self, kind: str, question: bytes, more: bytes = b"{}") -> Evaluation:
@@ -94,7 +94,7 @@ class Workers:
     async def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """What a function of a module returns in a worker. Raises as :meth:`evaluate`."""
         if self._waiting >= MAX_WAITING:
-            detail = f"{MAX_WAITING} questions are waiting already; ask again in a second"
+            detail = f"{MAX_WAITING} questions are waiting; try again in a second"
             raise Problem(503, "busy", detail, {"Retry-After": "1"})
         self._waiting += 1
         try:
@@ -105,7 +105,7 @@ class Workers:
                 return await self._attempt(function, *arguments)
         except (EOFError, TimeoutError) as error:
             ended = "ended its process" if isinstance(error, EOFError) else f"took more than {ANSWER_SECONDS:.0f} s"
-            raise Problem(503, "not-evaluated", f"this question {ended}; ask for less of it at a time") from error
+            raise Problem(503, "not-evaluated", f"this question {ended}; split it into smaller ones") from error
         finally:
             self._waiting -= 1
 

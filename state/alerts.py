@@ -120,7 +120,7 @@ def change(root: Path, words: str, state: str, now: str, note: str = "", by: str
     Raises AlertError where there is none, or the state is not known.
     """
     if state not in STATES:
-        raise AlertError(f"state: {state!r} is none of {', '.join(STATES)}")
+        raise AlertError(f"state: unknown state {state!r}; allowed: {', '.join(STATES)}")
     with _changing(root) as alerts:
         changed = []
         for number, alert in enumerate(alerts):

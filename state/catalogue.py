@@ -26,7 +26,7 @@ DRIFT = StateFile(
     dict.fromkeys(("model_version", "system", "metric", "class", "last"), Any),
     lines=True,
 )
-DEFINITIONS = StateFile("published/definitions.json", dict[str, str], "run `etalon publish`, which makes it anew")
+DEFINITIONS = StateFile("published/definitions.json", dict[str, str], "run `etalon publish` to replace it")
 QUALITY = StateFile(
     "quality/quality.json",
     dict[str, Any],
@@ -84,7 +84,7 @@ SAVED = StateFile(
 FETCHED = StateFile("fetched/.fetched.json", dict[str, str], _NIGHT)
 #: In the folder of a copy.
 BACKUP = StateFile(
-    "backup.json", dict[str, Any], "take another copy", Damage.REFUSED, {"schema": int, "files": dict[str, str]}
+    "backup.json", dict[str, Any], "use another backup", Damage.REFUSED, {"schema": int, "files": dict[str, str]}
 )
 
 CATALOGUE = (

@@ -19,11 +19,8 @@ END = re.compile(r"(?:(?<=[.!?:;])|(?<=[.!?]\*\*))\s+(?=[A-Z*`0-9(]|code)")
 """Where a sentence ends and the next begins."""
 LONG = {
     "architecture.md": 7,
-    "conditions.md": 8,
     "hex-examples.md": 3,
     "ims-log-layouts.md": 1,
-    "reference-systems.md": 4,
-    "twins.md": 5,
 }
 """Pages with longer sentences, and how many: mostly lists of names within a sentence."""
 TERMS = {

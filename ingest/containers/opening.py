@@ -89,7 +89,7 @@ class _Budget:
                 for piece in pieces:
                     if written + len(piece) > room:
                         return (
-                            f"expands beyond {room:,} bytes, more than such data ever does or the disk holds: if it is "
+                            f"expands beyond {room:,} bytes, the limit for such data and this disk: if it is "
                             f"genuine, {_OR_RAISE.format('free_bytes, ratio or most_bytes')}"
                         )
                     if self.taken_s + time.monotonic() - started > self.limits.seconds:
@@ -101,7 +101,9 @@ class _Budget:
         except TransmitRefused as error:
             return str(error)
         except _DAMAGED as error:
-            return f"the packed data are cut or damaged ({error}); what came before is used, transfer the file again"
+            return (
+                f"the packed data are cut or damaged ({error}); the data before that are used; transfer the file again"
+            )
         except RuntimeError as error:
             return f"cannot be unpacked ({error}); unpack it and ingest what is inside"
         finally:
@@ -114,7 +116,7 @@ class _Budget:
         self.members += members
         if self.members <= self.limits.members:
             return None
-        return f"holds {self.members:,} files, more than {self.limits.members:,}: {_OR_RAISE.format('members')}"
+        return f"has {self.members:,} files, more than {self.limits.members:,}: {_OR_RAISE.format('members')}"
 
 
 class ContainerDamaged(Exception):
@@ -343,4 +345,4 @@ def _entry_pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[
         with archive.open(entry) as stream:
             yield from _what_is_there(stream)
     except NotImplementedError as error:
-        raise ContainerDamaged(f"packed by a method that is not known here: {error}") from None
+        raise ContainerDamaged(f"packed by an unsupported method: {error}") from None

@@ -33,7 +33,7 @@ _NEEDS_ROOM, _ENDED, _OUT_OF_CODES, _CORRUPT, _LONG_RECORD = 0, 1, 2, 3, 4
 _PROBLEMS = {
     _OUT_OF_CODES: "the file ends without an end code: it was cut",
     _CORRUPT: "a code names a phrase that cannot exist: the file is damaged",
-    _LONG_RECORD: "a record is longer than a record descriptor can say (65,535 bytes): the file is damaged",
+    _LONG_RECORD: "a record is longer than a record descriptor allows (65,535 bytes): the file is damaged",
 }
 
 # Places in the state vector that the kernels share.
@@ -69,11 +69,11 @@ def read_header(data: bytes | memoryview) -> TerseHeader:
     if variable not in (0, 1):
         raise TerseError(f"record format byte is {variable}, expected 0 (fixed) or 1 (variable)", 1)
     if length1 == 0 and length2 == 0:
-        raise TerseError("no record length given", 2)
+        raise TerseError("the record length is missing", 2)
     if length1 and length2 and length1 != length2:
-        raise TerseError(f"two record lengths that differ ({length1} and {length2})", 2)
+        raise TerseError(f"the two record lengths differ ({length1} and {length2})", 2)
     if not flags & 0x04 and (flags or block):
-        raise TerseError("flags or a block size of MVS given for data that is not of MVS", 4)
+        raise TerseError("MVS flags or block size in data that are not from MVS", 4)
     return TerseHeader(version, bool(variable), bool(flags & 0x80), length1 or length2, block)
 
 

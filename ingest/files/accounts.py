@@ -106,7 +106,7 @@ class Accounts:
     def _nothing_decoded(self, report: FileReport) -> str:
         """Why a file gave no rows, and what to do."""
         if not self.skipped:
-            return f"holds no record of kind {report.kind}; check how it was made"
+            return f"no record of kind {report.kind}; check how the file was made"
         kinds = [f"{name} ({count:,})" for name, count in self.skipped.most_common()]
         more = f" and {len(kinds) - _MOST_KINDS} more kinds" if len(kinds) > _MOST_KINDS else ""
         return (

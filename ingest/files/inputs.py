@@ -50,8 +50,8 @@ class Fingerprint:
         if age_s > _SETTLED_S:
             return ""
         return (
-            f"; it was written to {max(age_s, 0):.0f} s ago and may not be complete yet: ingest it again when it is, "
-            "and the whole takes the place of this part"
+            f"; it was written {max(age_s, 0):.0f} s ago and may be incomplete: load it again when it is complete, "
+            "and the whole file replaces this part"
         )
 
 
@@ -131,12 +131,12 @@ def _members(path: str) -> list[str] | FileReport:
         return [path]
     if Path(path).is_dir():
         files = _below(path)
-        return files or _no_input(path, "the folder holds no files; put the dumps there or name another folder")
+        return files or _no_input(path, "the folder has no files; put the dumps there or name another folder")
     if not os.path.lexists(path) and has_magic(path):
         matches = sorted(glob(path, recursive=True))  # noqa: PTH207 (patterns may be absolute)
         if not matches:
             return _no_input(
-                path, "no file matches this pattern; check it, and quote it so that the shell leaves it alone"
+                path, "no file matches this pattern; check it, and quote it so that the shell does not expand it"
             )
         return [file for match in matches for file in (_below(match) if Path(match).is_dir() else [match])]
     if not Path(path).exists():

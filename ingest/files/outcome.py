@@ -102,7 +102,7 @@ def empty(name: str) -> FileReport:
 
 def holds_nothing(name: str, form: str) -> FileReport:
     """The report of an archive without files."""
-    text = f"{name}: the archive holds no files; check what was packed"
+    text = f"{name}: the archive has no files; check the packed data"
     return FileReport(name, message=text, exit_code=ExitCode.NO_INPUT, container=form)
 
 

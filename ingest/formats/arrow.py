@@ -17,7 +17,7 @@ def schema_of(description: str, columns: list[tuple[str, pa.DataType, str]]) -> 
 _TEXT = pa.string()
 
 LINE_SCHEMA = schema_of(
-    "Lines of text reports that no layout explains, as printed without carriage control.",
+    "Lines of text reports without a layout, as printed, without carriage control.",
     [
         ("page", pa.int64(), "Page as printed, or its ordinal in the report"),
         ("line", pa.int64(), "Ordinal of the line behind the head of its page, from 0"),

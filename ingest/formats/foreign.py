@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 _UNPACK = "unpack it and ingest what is inside"
-_DUMP = "ingest the SMF dump that it was made of"
+_DUMP = "load the SMF dump from which it was made"
 _SHEET = "save the table as CSV with the columns of docs/collectors.md and ingest that"
 _COLUMNS = "docs/loading.md names the tables that are read, and docs/collectors.md their columns"
 _DELIMITERS = (b",", b";", b"\t", b"|")
@@ -35,12 +35,12 @@ _MARKS = (
     _entry(
         rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "office", "an Office document such as an Excel workbook (.xls)", _SHEET
     ),
-    _entry(rb"%PDF-", "pdf", "a PDF document", "ingest the records or the report in XML that it shows"),
+    _entry(rb"%PDF-", "pdf", "a PDF document", "load the records, or the report in XML"),
     _entry(
         rb"\x89PNG|\xff\xd8\xff[\xc0-\xff]|GIF8",
         "picture",
         "a picture",
-        "ingest the records or the report that it shows",
+        "load the records or the report",
     ),
     _entry(rb"PAR1", "parquet", "a Parquet file", _SHEET),
     _entry(rb"ARROW1|.{8}DUCK", "arrow", "an Arrow file or a DuckDB database", _SHEET),
@@ -50,8 +50,8 @@ _MARKS = (
     _entry(
         rb"\s*<(?i:!doctype\s+)?(?i:html)",
         "html",
-        "a web page, as a server sends in place of a report",
-        "look at it in a browser, and ask the server again",
+        "a web page, which a server sent instead of a report",
+        "open it in a browser, and repeat the request",
     ),
 )
 _TOOLS = (
@@ -67,8 +67,8 @@ _TOOLS = (
     _entry(
         rb'\s*\{.{0,400}?"schema"\s*:\s*"etalon-',
         "etalon",
-        "a file that Etalon wrote",
-        "ingest the records, not the answer",
+        "output of Etalon",
+        "load the records, not the output",
     ),
     _entry(
         rb'\s*\{.{0,400}?"resultType"\s*:\s*"(?:matrix|vector)"', "prometheus", "a reply of Prometheus in JSON", _SHEET
@@ -78,7 +78,7 @@ _TOOLS = (
         rb".{0,4000}?(?i:sub-capacity report)|.{0,400}?\bSCRT\b",
         "scrt",
         "a report of the Sub-Capacity Reporting Tool (SCRT)",
-        "ingest the SMF 70 and 89 records that it was made of",
+        "load the SMF 70 and 89 records from which it was made",
     ),
     _entry(
         rb".{0,4000}?SUMMARY ACTIVITY REPORT",
@@ -116,13 +116,11 @@ def form_of_text(name: str, head: bytes) -> Foreign | None:
     if _JSON.match(head):
         keys = dict.fromkeys(key.decode("utf-8", "replace") for key in _KEY.findall(head[: 1 << 14]))
         named = f" with the keys {', '.join(list(keys)[:_MOST_KEYS])}" if keys else ""
-        return Foreign("json_unknown", f"JSON{named}, no report or table that is read: {_COLUMNS}")
+        return Foreign("json_unknown", f"JSON{named}, but not a supported report or table: {_COLUMNS}")
     lines = [line for line in head.splitlines()[:3] if line.strip()]
     header = (lines or [b""])[0].strip().decode("utf-8", "replace")
     if name.lower().endswith((".csv", ".tsv", ".jsonl", ".ndjson")) or _is_table(lines):
-        return Foreign(
-            "table_unknown", f"a table that begins with {header[:60]!r}, none of the known columns: {_COLUMNS}"
-        )
+        return Foreign("table_unknown", f"a table that begins with {header[:60]!r}, without a known column: {_COLUMNS}")
     return None
 
 

@@ -18,7 +18,7 @@ EXPECTED = (
 
 _XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))
 _TEXT_ALONE = foreign.Foreign("text", "text: if it was a dump, it was transferred as text; transfer it again in binary")
-_EBCDIC_ALONE = foreign.Foreign("ebcdic", "text in EBCDIC, such as source, that is no report known")
+_EBCDIC_ALONE = foreign.Foreign("ebcdic", "EBCDIC text that is not a known report, such as source code")
 # A descriptor word may hold the code of `<`, but its last byte is zero, as is one byte of every pair of these.
 _UTF_16_XML = re.compile(rb"\xff\xfe<\0|\xfe\xff\0<|<\0[^\0]\0|\0<\0[^\0]")
 # A reply whose beginning is missing.
@@ -76,7 +76,7 @@ def identify(name: str, head: bytes) -> Identity:
     if head.startswith(_XML_EBCDIC):
         return Identity(Kind.UNRECOGNISED, "ebcdic", "XML in EBCDIC: transfer the report again in text mode")
     if not head.strip(b"\0"):
-        return Identity(Kind.UNRECOGNISED, "zeros", "nothing but zeros: the transfer has failed, repeat it")
+        return Identity(Kind.UNRECOGNISED, "zeros", "only zeros: the transfer failed; repeat it")
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if (start.startswith(b"<") and b"\0" not in start[:4]) or _UTF_16_XML.match(head):
         return Identity(Kind.RMF_XML)

@@ -31,7 +31,7 @@ def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None
     """
     source, target = Path(db_path), Path(snapshot)
     if not source.is_file():
-        raise WarehouseMissing(f"{source}: there is no warehouse to publish; ingest something first")
+        raise WarehouseMissing(f"{source}: no warehouse to publish; load files first with `etalon ingest PATH`")
     target.parent.mkdir(parents=True, exist_ok=True)
     # The open connection keeps others from writing and publishing while the file, checkpointed, is copied.
     with open_writer(source) as con:

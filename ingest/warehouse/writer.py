@@ -65,7 +65,7 @@ def opening(path: Path) -> Iterator[None]:
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
             raise WarehouseLocked(
-                f"{path}: another process is writing to the warehouse; wait until it is done and try again ({error})"
+                f"{path}: another process is writing to the warehouse; wait until it ends and try again ({error})"
             ) from None
         raise WarehouseError(
             f"{path}: cannot be opened as a DuckDB database ({error}); restore a copy, or move it away "

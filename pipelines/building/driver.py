@@ -25,7 +25,7 @@ def select(home: Home, names: Sequence[str]) -> None:
     for name in wanted:
         if name not in existing:
             near = get_close_matches(name, existing, n=5, cutoff=0.4) or existing
-            raise EtalonError(f"there is no model {name!r}. Models are {', '.join(near)}", Exit.QUESTION)
+            raise EtalonError(f"unknown model {name!r}. Models are {', '.join(near)}", Exit.QUESTION)
     list(build_models(home, home.warehouse, defined.upstream(wanted)))
 
 

@@ -40,8 +40,8 @@ def late(con: duckdb.DuckDBPyConnection, first_at: Mapping[int, dt.datetime], ma
         if marts and rows:
             lines.append(
                 f"{rows:,} rows of {table} in {count} {'files' if count > 1 else 'file'} that begin before "
-                f"{before + margin:%Y-%m-%d %H:%M}: what is before it does not reach {', '.join(marts)}, "
-                "for records of that time were dropped"
+                f"{before + margin:%Y-%m-%d %H:%M}: earlier data do not reach {', '.join(marts)}, "
+                "because records of that time were deleted"
             )
     return lines
 

@@ -112,7 +112,7 @@ class Plan:
         if self.everything:
             return f"all of it: {self.reason}"
         if self.reason:
-            return f"all that there are records of: {self.reason}"
+            return f"the whole history: {self.reason}"
         return ", ".join(f"{span.start:%Y-%m-%d %H:%M} to {span.end:%Y-%m-%d %H:%M}" for span in self.written)
 
 
@@ -123,16 +123,16 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
     """
     built = con.execute("SELECT project FROM meta.built").fetchall() if _known(con) else []
     if not built:
-        return _all(con, "nothing was built before")
+        return _all(con, "first build")
     if built[0][0] != project:
-        return _all(con, "models, metrics or names of systems have changed")
+        return _all(con, "models, metrics or system names have changed")
     changed, gone = changes(con)
     if not changed and not gone:
         return Plan()
     touched = stretches(con, changed)
     before = _built_spans(con, (*changed, *gone))
     if touched is None or before is None:
-        return _all(con, "a file that counts for all time has changed")
+        return _all(con, "a file that applies to all times has changed")
     margins = margins_built(con).wider(measured_margins(con, changed))
     offset, length = margins.furthest, margins.length
     wide = union(span.wider(offset + length + ROLLING, offset + ROLLING) for span in (*touched, *before))
@@ -283,9 +283,7 @@ def _hours_written(con: duckdb.DuckDBPyConnection, file_id: int, kind: str) -> l
     by = "written_raw >> 44, 0" if kind == "ims_log" else "written_raw >> 32, (written_raw & 4294967295) // 360000"
     from ingest.warehouse import identities_of
 
-    rows = con.execute(
-        f"SELECT DISTINCT {by} FROM ({identities_of(con, file_id)}) WHERE written_raw > 0"
-    ).fetchall()
+    rows = con.execute(f"SELECT DISTINCT {by} FROM ({identities_of(con, file_id)}) WHERE written_raw > 0").fetchall()
     if kind == "ims_log":
         begin = dt.datetime(1900, 1, 1)
         found = [begin + dt.timedelta(microseconds=(mark << 44) >> 12) for mark, _ in rows]

@@ -64,7 +64,7 @@ class Task:
 def check_length(length: dt.timedelta) -> dt.timedelta:
     """The length of windows. Raises ValueError unless days are made of them, or they of days."""
     if length < _HOUR or length % _HOUR or (_DAY % length and length % _DAY):
-        raise ValueError("a window is 1, 2, 3, 4, 6, 8 or 12 hours, or whole days")
+        raise ValueError("a window must be 1, 2, 3, 4, 6, 8 or 12 hours, or whole days")
     return length
 
 

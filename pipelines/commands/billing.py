@@ -46,7 +46,7 @@ def r4ha(
     found = billing.month(snapshot, steps.prices(home), _month(month), shift, (of_hours, of_intervals))
     if found.month is None:
         known = ", ".join(one.month[:7] for one in found.months) or "none"
-        raise EtalonError(f"--month {month}: no hour of it is loaded; loaded billing months: {known}", Exit.QUESTION)
+        raise EtalonError(f"--month {month}: no records of this month; loaded billing months: {known}", Exit.QUESTION)
     if name is None:
         rows = [_peak(one, found.currency) for one in found.peaks]
         head = f"billing month {found.month[:7]} (2nd to 1st)" + (f", shift {shift}" if shift else "")
@@ -57,7 +57,7 @@ def r4ha(
     named = [one for one in found.peaks if one.name.casefold() == wanted.casefold()]
     if not named:
         known = ", ".join(dict.fromkeys(one.name for one in found.peaks))
-        raise EtalonError(f"{name}: nothing of that name in billing month {found.month[:7]}: {known}", Exit.QUESTION)
+        raise EtalonError(f"{name}: unknown name in billing month {found.month[:7]}: {known}", Exit.QUESTION)
     answers = []
     for one in named:
         hours = billing.hours(snapshot, one.scope, one.name, one.cpc, dt.date.fromisoformat(found.month), of_hours)
@@ -90,7 +90,7 @@ def _month(given: str | None) -> dt.date | None:
     try:
         return dt.date.fromisoformat(f"{given[:7]}-02")
     except ValueError:
-        raise EtalonError(f"--month {given}: there is no such month; write it as 2026-11", Exit.USAGE) from None
+        raise EtalonError(f"--month {given}: no such month; write it as 2026-11", Exit.USAGE) from None
 
 
 def _minute(local: str) -> str:

@@ -22,7 +22,7 @@ from pipelines.progress import Reporter
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 
 
-DOING = {"hash": "looking whether it is known", "batch": "reading", "commit": "committing"}
+DOING = {"hash": "checking the ledger", "batch": "reading", "commit": "committing"}
 
 
 class Reload(StrEnum):
@@ -191,8 +191,8 @@ def outdated(reports: list[Any], known: Any) -> list[str]:
         if now:
             count = text.counted(sum(report.skipped[kind] for kind in now), "record")
             lines.append(
-                f"{report.path}: was loaded without the layouts that there are now for {count} of type "
-                f"{', '.join(now)}; add --reload outdated to load it anew"
+                f"{report.path}: was loaded without layouts for {count} of type "
+                f"{', '.join(now)}; to load it with the present layouts, add --reload outdated"
             )
     return lines
 
@@ -271,14 +271,14 @@ def build(
         path = steps.publish(home, layouts)
     typer.echo(str(path))
     if held_back:
-        raise EtalonError("\n".join(("published without what is held back", *held_back)), Exit.HELD_BACK)
+        raise EtalonError("\n".join(("published without the records that are held back", *held_back)), Exit.HELD_BACK)
 
 
 def problem(found: Any) -> str:
     """An expectation that is not met, in one line: what was expected, where it is not so, what to do."""
     first = f", such as {found.first}" if found.first else ""
     amount = f"{found.unexpected:,} of {found.checked:,}"
-    return f"{found.severity}: expected: {found.expected}; not so for {amount}{first}. {found.advice}"
+    return f"{found.severity}: not met for {amount}{first}: {found.expected}. {found.advice}"
 
 
 def judged(home: Home, reporter: Reporter, check: Callable[[Home], Any]) -> Any:
@@ -405,11 +405,15 @@ def decode(
     wanted = list(dict.fromkeys(tables or ()))
     if out is None and to is not Form.JSON:
         if len(wanted) > 1:
-            raise typer.BadParameter(f"{len(wanted)} tables need a folder: add --out DIR, or name one with --table")
+            raise typer.BadParameter(
+                f"{len(wanted)} tables need a folder: add --out DIR, or choose one table with --table"
+            )
         if not wanted:
             out = Path(f"{'input' if str(file) == '-' else file.name}.{to.value}")
         elif to is not Form.CSV and sys.stdout.isatty():
-            raise typer.BadParameter(f"{to.value} is no text for a terminal: redirect it, or add --out DIR")
+            raise typer.BadParameter(
+                f"{to.value} is not text and cannot go to a terminal: redirect it, or add --out DIR"
+            )
     home = Home.from_environment()
     known, limits = own.registry(home, layouts), partial(steps.unpacking, home)
     reports = decoding.decode_file(

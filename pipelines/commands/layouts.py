@@ -86,4 +86,6 @@ def _section(home: Home, name: str) -> tuple:
                     return layout, section
             names = ", ".join(f"{wanted}.{section.name}" for section in layout.sections)
             raise EtalonError(f"--section {name}: there are {names}", Exit.NO_INPUT)
-    raise EtalonError(f"--section {name}: no layout is called {wanted!r}; see docs/field-reference", Exit.NO_INPUT)
+    raise EtalonError(
+        f"--section {name}: unknown layout {wanted!r}; docs/field-reference lists all layouts", Exit.NO_INPUT
+    )

@@ -96,9 +96,9 @@ def fit(as_json: Json = False) -> None:
     for name, reason in fitted.left_out.items():
         typer.echo(f"etalon: {name} is not calibrated: {reason}", err=True)
     for name, kept in fitted.kept.items():
-        typer.echo(f"etalon: {name} is kept from {kept['model_version']}: {kept['reason']}", err=True)
+        typer.echo(f"etalon: {name} stays at {kept['model_version']}: {kept['reason']}", err=True)
     for remark in fitted.drifted:
-        typer.echo(f"etalon: the champion before has drifted: {remark}", err=True)
+        typer.echo(f"etalon: the former champion has drifted: {remark}", err=True)
     if as_json:
         typer.echo(documents.dumps(fitted.to_dict(), indent=2))
     else:
@@ -141,11 +141,11 @@ def validate(
 ) -> None:
     """Predict each measured point from the others; print errors."""
     if studies:
-        with Reporter().step("predicting levels of conditions that were left out"):
+        with Reporter().step("predicting left-out levels of conditions"):
             levels = steps.validate_studies(Home.from_environment())
         typer.echo(documents.dumps(levels.to_dict(), indent=2) if as_json else levels.to_text())
         return
-    with Reporter().step("predicting what was held out"):
+    with Reporter().step("predicting held-out data"):
         found = steps.validate(Home.from_environment())
     plain = found.to_dict()
     if as_json:

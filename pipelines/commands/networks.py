@@ -24,9 +24,7 @@ Simulated = Annotated[
     str, typer.Argument(metavar="SYSTEM|MODEL.toml", help="Calibrated system, or file of a network description.")
 ]
 ModelFile = Annotated[Path, typer.Argument(help="Network description; docs/network.md describes the format.")]
-Table = Annotated[
-    Path | None, typer.Option("--capacity-table", help="Your own capacity table, a CSV file.")
-]
+Table = Annotated[Path | None, typer.Option("--capacity-table", help="Your own capacity table, a CSV file.")]
 MeasuredOn = Annotated[
     str, typer.Option("--measured-on", help="Machine in the table on which the workload was measured.")
 ]
@@ -110,11 +108,11 @@ def simulate(
     options["replications"] = min(replications, horizon)
     if not model.lower().endswith(SUFFIX):
         if replay is not None or capacity_table is not None:
-            raise typer.BadParameter("--replay and --capacity-table are of a network description, MODEL.toml")
+            raise typer.BadParameter("--replay and --capacity-table require a network description, MODEL.toml")
         _simulate_system(model, keys(at), options, as_json)
         return
     if at:
-        raise typer.BadParameter("--at is of a calibrated system; a network description says its own load")
+        raise typer.BadParameter("--at requires a calibrated system; a network description contains its load")
     from model.network.simulator import report
     from model.network.simulator import simulate as run
 
@@ -179,7 +177,7 @@ def _network(model: Path, table: Path | None, measured_on: str, on: str, workloa
 
     if model.suffix.lower() != SUFFIX and not model.exists():
         raise typer.BadParameter(
-            f"{model}: no such description of a network (MODEL.toml); a system is asked with `etalon predict {model}`"
+            f"{model}: no such network description (MODEL.toml); for a system, use `etalon predict {model}`"
         )
     network = Network.load(model)
     if table is None:
@@ -202,7 +200,7 @@ def _factors(text: str) -> Any:
         raise typer.BadParameter(f"--sweep is FROM:TO:POINTS, such as 0.2:1.5:14, not {text!r}") from None
     if not all(0.0 < end <= MOST_FACTOR for end in ends) or not 1 <= count <= MOST_POINTS:
         raise typer.BadParameter(
-            f"--sweep takes factors above 0, {MOST_FACTOR:g} at most, at 1 to {MOST_POINTS} points, not {text!r}"
+            f"--sweep must be factors above 0, up to {MOST_FACTOR:g}, at 1 to {MOST_POINTS} points (got {text!r})"
         )
     return np.linspace(*ends, count)
 

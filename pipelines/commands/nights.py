@@ -55,7 +55,7 @@ def nightly(
 
 def alerts(
     context: typer.Context,
-    everything: Annotated[bool, typer.Option("--all", help="Also those that are closed.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include closed alerts.")] = False,
     as_json: Json = False,
 ) -> None:
     """List the alerts, or change their state.
@@ -87,12 +87,12 @@ def alerts(
             typer.echo(f"  {alert.id}  {line}")
 
 
-Alerts = Annotated[str, typer.Argument(help="The id of an alert, or words of open ones.", metavar="ID|WORDS")]
+Alerts = Annotated[str, typer.Argument(help="Id of an alert, or words from open alerts.", metavar="ID|WORDS")]
 
 
 def acknowledge(
     alert: Alerts,
-    note: Annotated[str, typer.Option(help="What is known of it.")] = "",
+    note: Annotated[str, typer.Option(help="Note on the cause.")] = "",
 ) -> None:
     """Acknowledge alerts, with a note.
 
@@ -128,7 +128,7 @@ def retain() -> None:
     home = Home.from_environment()
     dropped = retention.retain(home, settings.read(home).retain, dt.datetime.now(dt.UTC).date())
     rows = [{"table": name, "rows dropped": gone} for name, gone in dropped.items()]
-    typer.echo(text.table(rows) if rows else "nothing is older than it has to be kept")
+    typer.echo(text.table(rows) if rows else "no data are older than their retention")
 
 
 def backup(

@@ -27,9 +27,11 @@ class Form(StrEnum):
 
 
 def report(
-    name: Annotated[str, typer.Argument(metavar="LPAR|MACHINE|all", help="What the report is about.")],
+    name: Annotated[str, typer.Argument(metavar="LPAR|MACHINE|all", help="LPAR, machine or all.")],
     out: Annotated[Path | None, typer.Option("--out", help="The file. Default: NAME.FORM here.")] = None,
-    form: Annotated[Form | None, typer.Option("--to", help="Form of the file. Default: the ending of --out.")] = None,
+    form: Annotated[
+        Form | None, typer.Option("--to", help="Format of the file. Default: by the ending of --out.")
+    ] = None,
     max_busy_pct: Annotated[float, typer.Option("--max-busy-pct", help="Highest busy of any engine pool.")] = 90.0,
     shift: Annotated[str, typer.Option(help="Recorded figures and peak of this shift only.")] = "",
 ) -> None:
@@ -44,7 +46,9 @@ def report(
 
     ending = (out.suffix.lstrip(".").lower() if out else "") or Form.HTML
     if form is None and ending not in list(Form):
-        raise typer.BadParameter(f"{out}: no form of a report; name one of {', '.join(Form)}", param_hint="--to")
+        raise typer.BadParameter(
+            f"{out}: unknown format of a report; choose one of {', '.join(Form)}", param_hint="--to"
+        )
     chosen = form or Form(ending)
     target = out or Path(f"{file_name(name)}.{chosen}")
     found = reports.report(Sources.of(Home.from_environment(), shift, max_busy_pct), name)
@@ -56,11 +60,11 @@ def report(
 @export.command()
 def marts(
     folder: Annotated[Path, typer.Argument(help="Where to write: a file for each mart, or marts.xlsx with all.")],
-    form: Annotated[str, typer.Option("--to", metavar="parquet|csv|xlsx", help="The form of the files.")] = "parquet",
+    form: Annotated[str, typer.Option("--to", metavar="parquet|csv|xlsx", help="Format of the files.")] = "parquet",
 ) -> None:
     """Write every mart of the published snapshot as a file, for BI tools and notebooks."""
     if form not in ("parquet", "csv", "xlsx"):
-        raise typer.BadParameter(f"{form!r} is none of parquet, csv and xlsx", param_hint="--to")
+        raise typer.BadParameter(f"must be parquet, csv or xlsx (got {form!r})", param_hint="--to")
     from ingest import warehouse
     from model.names import csv_cell_sql
 
@@ -70,7 +74,7 @@ def marts(
         from pipelines.reports import tables
 
         for name, rows, kept in tables.write(home.snapshot, folder / "marts.xlsx"):
-            cut = "" if kept == rows else f", of which a sheet has room for {kept:,}: take --to parquet for all"
+            cut = "" if kept == rows else f"; a sheet has room for {kept:,}: use --to parquet for all"
             typer.echo(f"{folder / 'marts.xlsx'} {name}  {rows:,} rows{cut}")
         return
     text = csv_cell_sql if form == "csv" else str

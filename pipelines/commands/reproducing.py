@@ -48,4 +48,4 @@ def reproduce(
         typer.echo(str(path), err=True)
     failing = report.total(found)["failing"]
     if failing:
-        raise EtalonError(f"{failing} published values did not come out of the records", Exit.MISSED)
+        raise EtalonError(f"{failing} published values were not reproduced from the records", Exit.MISSED)

@@ -81,11 +81,12 @@ def token(
     path = Home.from_environment().root / "tokens.json"
     if withdraw:
         if not tokens.withdrawn(path, name):
-            raise EtalonError(f"there is no token {name!r} in {path}", Exit.QUESTION)
+            raise EtalonError(f"no token {name!r} in {path}", Exit.QUESTION)
         if not tokens.read(path):
             typer.echo(
-                "etalon: that was the last token, and nobody may ask the service now: make another with `etalon token "
-                f"NAME`, or, to ask without one on this machine, remove {path} and start the service again",
+                "etalon: that was the last token, so the service now refuses all requests. Create another with "
+                "`etalon token NAME`. To allow requests without a token on this machine, remove {path} and restart "
+                "the service",
                 err=True,
             )
         return
@@ -96,10 +97,9 @@ def token(
 def lacking(home: Home) -> list[str]:
     """What the service has to do without for now, and what to run for it."""
     needs = {
-        home.snapshot: "no snapshot is published yet, so measurements cannot be shown: run `etalon build` on ingested "
+        home.snapshot: "no snapshot is published yet, so there are no measurements: run `etalon build` on loaded "
         "data, or `etalon demo`",
-        home.champion: "there is no champion yet, so questions cannot be answered: run `etalon fit` on published data, "
-        "or `etalon demo`",
+        home.champion: "there is no champion yet, so questions cannot be answered: run `etalon fit`, or `etalon demo`",
     }
     return [said for path, said in needs.items() if not path.exists()]
 

@@ -58,16 +58,18 @@ def saved(context: typer.Context, as_json: Json = False) -> None:
         }
         for one in known.values()
     ]
-    typer.echo(text.table(rows) if rows else "no question is saved: `etalon saved add NAME KIND SYSTEM --at KEY=VALUE`")
+    typer.echo(
+        text.table(rows) if rows else "no question is saved; use `etalon saved add NAME KIND SYSTEM --at KEY=VALUE`"
+    )
 
 
 def add(
     name: Name,
     kind: Annotated[Kind, typer.Argument(help="Kind of the question.")],
-    system: Annotated[str, typer.Argument(help="A system the champion was calibrated on.")],
+    system: Annotated[str, typer.Argument(help="Calibrated system.")],
     at: At = None,
     changed: Annotated[
-        list[str] | None, typer.Option("--with", metavar="KEY=VALUE", help="compare: what differs, in keys of --at.")
+        list[str] | None, typer.Option("--with", metavar="KEY=VALUE", help="compare: the change, in keys of --at.")
     ] = None,
     max_busy_pct: Annotated[float | None, typer.Option("--max-busy-pct", help="Highest utilization.")] = None,
     max_response_ms: MaxResponse = None,
@@ -133,7 +135,7 @@ def history(name: Name, as_json: Json = False) -> None:
         for answer in one.answers
     ]
     typer.echo(f"{one.name}: {one.kind} {described(one.question)}")
-    typer.echo(text.table(rows) if rows else "no night has answered it yet")
+    typer.echo(text.table(rows) if rows else "not yet answered by a nightly job")
 
 
 def remove(name: Name) -> None:

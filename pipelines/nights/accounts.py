@@ -52,7 +52,7 @@ def left(why_left: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def loads(folder: Path, day: str, files: Sequence[Mapping[str, Any]]) -> Path:
     """Write the page of a day's load, from reports as plain values; its path."""
-    lead = f"{counted(len(files), 'file')}. Bytes are decoded, skipped, quarantined or framing, and nothing else."
+    lead = f"{counted(len(files), 'file')}. Each byte is decoded, skipped, quarantined or framing."
     return pages.write(folder / f"{day}.html", f"Files of {day}", lead, {FILES: came(files, _OF_BYTES)})
 
 

@@ -44,9 +44,9 @@ def backup(home: Home, folder: Path) -> Path:
     The warehouse is copied while nobody writes it. Raises WarehouseLocked while another process does, and EtalonError
     while a night is under way, where the folder holds something already, or there is nothing to copy.
     """
-    steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    steps.require(home.warehouse, "there is no warehouse", "load files first: `etalon ingest PATH`")
     if folder.exists() and any(folder.iterdir()):
-        raise EtalonError(f"{folder}: is not empty; name another folder for the copy", Exit.NO_INPUT)
+        raise EtalonError(f"{folder} is not empty; name another folder for the backup", Exit.NO_INPUT)
     from ingest.warehouse import open_writer, version
 
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -75,23 +75,23 @@ def restore(home: Home, folder: Path) -> Path:
     manifest = folder / BACKUP.name
     if not manifest.is_file():
         raise EtalonError(
-            f"{folder}: is no copy of a state, it has no {BACKUP.name}; name a folder that `etalon backup` made",
+            f"{folder} is not a backup, because it has no {BACKUP.name}; name a folder made by `etalon backup`",
             Exit.NO_INPUT,
         )
     if home.warehouse.exists():
         raise EtalonError(
-            f"{home.warehouse}: is there already; name an empty state folder with --home, or move this one away",
+            f"{home.warehouse} already exists; name an empty state folder with --home, or move this one away",
             Exit.NO_INPUT,
         )
     from ingest.warehouse import version
 
     schema, digests = _listed(manifest)
     if schema > version.SCHEMA:
-        raise EtalonError(f"{folder}: was made by a later version of Etalon; use that one", Exit.NO_INPUT)
+        raise EtalonError(f"{folder} was made by a later version of Etalon; use that version", Exit.NO_INPUT)
     for name, digest in digests.items():
         path = folder / name
         if not path.is_file() or _digest(path) != digest:
-            raise EtalonError(f"{path}: is missing or not what was copied; take another copy", Exit.NO_INPUT)
+            raise EtalonError(f"{path} is missing or was changed after the backup; use another backup", Exit.NO_INPUT)
     home.require_writable()
     for name in sorted(digests, key=lambda name: (name == _KEPT[0], name)):
         target = home.root / name
@@ -112,16 +112,15 @@ def migrate(home: Home) -> str:
     The first released state has no version in it. Its tables are widened, and its marts built anew by the next build.
     EtalonError where the warehouse was made by a later version or is none.
     """
-    steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    steps.require(home.warehouse, "there is no warehouse", "load files first: `etalon ingest PATH`")
     from ingest.warehouse import open_writer, version
 
     with open_writer(home.warehouse) as con:
         found = version.read(con)
         if found > version.SCHEMA:
             raise EtalonError(
-                f"{home.warehouse}: was made by a later version of Etalon (schema {found}, this one knows "
-                f"{version.SCHEMA}); "
-                "use that version, or restore an earlier copy",
+                f"{home.warehouse}: was made by a later version of Etalon (schema {found}; this version supports "
+                f"{version.SCHEMA}); use that version, or restore an earlier backup",
                 Exit.NOT_READY,
             )
     steps.prepare(home)
@@ -130,8 +129,8 @@ def migrate(home: Home) -> str:
     if found == version.SCHEMA:
         return f"up to date: schema {version.SCHEMA}"
     return (
-        f"from schema {found} to {version.SCHEMA}; `etalon build` makes the marts anew; what earlier layouts did not "
-        "read of a dump, `etalon ingest --reload outdated` does"
+        f"upgraded from schema {found} to {version.SCHEMA}. Run `etalon build` to rebuild the marts, and `etalon "
+        "ingest --reload outdated` to read data that earlier layouts skipped"
     )
 
 
@@ -148,7 +147,7 @@ def _listed(manifest: Path) -> tuple[int, Mapping[str, str]]:
     for name in digests:
         path = PurePosixPath(name)
         if ".." in path.parts or not any(path.is_relative_to(kept) for kept in _KEPT):
-            raise EtalonError(f"{manifest}: {name!r} is no file of a copy; take another copy", Exit.NO_INPUT)
+            raise EtalonError(f"{manifest}: {name!r} is not a file of a backup; use another backup", Exit.NO_INPUT)
     return schema, digests
 
 

@@ -18,7 +18,7 @@ FILES = "Files"
 #: Rules of data quality that say of files what the line of a night's own files says.
 RULES_OF_FILES = ("files_were_readable", "nothing_is_quarantined")
 _MOST_FILES, _LONGEST = 3, 300
-_FAULT = "other systems got their new models; its last good one, if there is one, stays in service: report the fault"
+_FAULT = "other systems have new models. The last good model of this system, if any, stays in service: report the fault"
 
 
 @dataclass(frozen=True)

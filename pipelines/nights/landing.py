@@ -24,8 +24,8 @@ _CREATE = """
 """
 _UNDER_WAY = (".part", ".tmp")
 ARRIVING = "still arriving"
-EMPTY = "is empty: the transfer has not begun, or has failed"
-OF_NO_SYSTEM = "fits no pattern of a system"
+EMPTY = "is empty: the transfer has not started, or it failed"
+OF_NO_SYSTEM = "matches no pattern of a system"
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,9 @@ def files(folder: Path, rules: Landing) -> Iterator[tuple[Path, str]]:
         if no_input(path.relative_to(folder), rules) or (path.is_dir() and not path.is_symlink()):
             continue
         if path.is_symlink():
-            yield path, "is a link: put the file itself here"
+            yield path, "is a symbolic link: put the file itself here"
         elif not path.is_file():
-            yield path, "is no regular file"
+            yield path, "is not a regular file"
         elif rules.system_of(path.name) is None:
             yield path, OF_NO_SYSTEM
         elif rules.marker is not None and not path.with_name(path.name + rules.marker).exists():

@@ -72,7 +72,7 @@ class Night:
         """The night in one line."""
         loaded = sum(file["status"] == "loaded" for file in self.files)
         if not self.ended:
-            return "did not end: the next night goes on with it"
+            return "did not end: the next night resumes it"
         if self.errors:
             return f"failed: {' '.join(self.errors[0].split())[:_LONGEST_VERDICT]}"
         if self.quality is not None and self.quality["verdict"] == "fail":

@@ -39,7 +39,7 @@ def send(events: Sequence[Event], rules: Notify, outbox: Path, now: dt.datetime)
         if not due or (quiet and due[0].severity != "failure"):
             continue
         if problem := _deliver(service, due, rules):
-            wrong.append(f"{name}: the message could not be sent: {problem}")
+            wrong.append(f"{name}: message not sent: {problem}")
         else:
             waiting[name] = []
             _keep(outbox, waiting)
@@ -94,7 +94,7 @@ def _link(event: Event, rules: Notify) -> str:
     return f"{rules.link.rstrip('/')}/{event.page}" if rules.link and event.page else ""
 
 
-_NO_SERVICE = "is no address that Apprise can send to; https://appriseit.com/services/ lists them"
+_NO_SERVICE = "is not an address that Apprise supports; https://appriseit.com/services/ lists them"
 
 
 def _services(rules: Notify) -> dict[str, Any]:

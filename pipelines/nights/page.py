@@ -25,7 +25,7 @@ def write_pages(home: Home) -> Path:
         before = next((earlier for _, earlier in nights[number + 1 :] if earlier["ended"]), {})
         tables = {
             "Findings": _findings(night, before),
-            "Found the night before, not this night": _gone(night, before),
+            "Findings of the night before that are gone": _gone(night, before),
             FILES: accounts.came(night["files"]),
             UNDECODED: _first_bad(home, night["files"]),
             "Files not loaded": accounts.left(night.get("left", {})),

@@ -24,7 +24,7 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
     free. Days are counted back from today, or from the last record where that is earlier: a clock that is ahead drops
     nothing. Raises EtalonError where there is no warehouse.
     """
-    steps.require(home.warehouse, "there is no warehouse", "ingest something first: `etalon ingest PATH`")
+    steps.require(home.warehouse, "there is no warehouse", "load files first: `etalon ingest PATH`")
     from ingest.warehouse import drop_rows, filled, ledger, open_writer
 
     dropped: dict[str, int] = {}

@@ -23,9 +23,9 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    enabled: bool = Field(default=True, description="whether the rule raises alerts")
+    enabled: bool = Field(default=True, description="whether the rule is active")
     severity: Literal["failure", "warning", "news"] = Field(
-        default="warning", description="failure is sent in quiet hours, too"
+        default="warning", description="failure: sent in quiet hours, too"
     )
 
     def applies_to(self, *names: str | None) -> bool:
@@ -40,7 +40,7 @@ class Measured(Rule):
     systems: list[str] = Field(default=["*"], min_length=1, description="patterns of LPARs and CPCs")
     shift: str = Field(default="", description="a shift of the calendar; all intervals without it")
     above: float = Field(gt=0, allow_inf_nan=False)
-    intervals: int = Field(default=1, ge=1, le=96, description="so many intervals in a row")
+    intervals: int = Field(default=1, ge=1, le=96, description="number of consecutive intervals")
 
 
 class PerformanceIndex(Measured):
@@ -48,7 +48,7 @@ class PerformanceIndex(Measured):
 
     kind: Literal["performance_index"]
     above: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    importance: int = Field(default=5, ge=1, le=5, description="the least important work that counts")
+    importance: int = Field(default=5, ge=1, le=5, description="lowest importance that counts")
 
 
 class CpuBusy(Measured):
@@ -118,14 +118,16 @@ def read(home: Home, calendar: Calendar) -> dict[str, Any]:
 def _checked(content: Mapping[str, Any], path: Path) -> dict[str, Any]:
     for name in content:
         if not _NAME.fullmatch(name):
-            raise EtalonError(f"{path}: [{name}]: a rule is named by small letters, digits and -", Exit.NO_INPUT)
+            raise EtalonError(
+                f"{path}: [{name}]: the name of a rule must consist of lower-case letters, digits and -", Exit.NO_INPUT
+            )
     try:
         return _RULES.validate_python(content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name, *rest = [str(part) for part in first["loc"] if part not in KINDS]
         field = ".".join([name, *rest])
-        text = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
+        text = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
         if first["type"].startswith("union_tag"):
             text = f"kind should be {', '.join(KINDS)}"
         raise EtalonError(f"{path}: {field}: {text}", Exit.NO_INPUT) from error

@@ -81,9 +81,7 @@ def end_dead_runs(home: Home, instance: "dg.DagsterInstance") -> None:
 
     for run in instance.get_runs(RunsFilter(statuses=IN_PROGRESS_RUN_STATUSES)):
         if workers.is_alive(home, run.run_id):
-            raise EtalonError(
-                f"run {run.run_id} of Dagster is under way in {home.root}: wait until it is done", Exit.LOCKED
-            )
+            raise EtalonError(f"Dagster run {run.run_id} is active in {home.root}: wait until it ends", Exit.LOCKED)
         instance.report_run_failed(run, "The process of the run has ended before the run.")
         instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
 

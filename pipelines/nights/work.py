@@ -58,7 +58,7 @@ def load(step: Step) -> None:
                 continue
             if _is_of(found.name, unknown):
                 unread[found.name] = found.mark
-                night.left[here(found.name)] = "could not be decoded; looked at again when it or layouts change"
+                night.left[here(found.name)] = "could not be decoded; tried again when the file or the layouts change"
             elif remote is None:
                 loaded[found.name] = found.mark
             else:

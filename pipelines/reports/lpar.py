@@ -22,12 +22,10 @@ def report(of: Sources, system: str) -> Report:
     from serve import history
 
     if of.bundle is None:
-        raise EtalonError("there is no champion: run `etalon fit` on published data, or `etalon demo`", Exit.NOT_READY)
+        raise EtalonError("there is no champion: run `etalon fit`, or `etalon demo`", Exit.NOT_READY)
     entry = system_entry(of.bundle, system)
     if history.span(of.snapshot, system) is None or not entry.get("profile"):
-        raise EtalonError(
-            f"{system} has measured points but no history to report; use `etalon predict`", Exit.QUESTION
-        )
+        raise EtalonError(f"{system} has measured points but no history to report; use `etalon predict`", Exit.QUESTION)
     summary, parts, lead = described(of, system)
     return Report(f"Capacity of {system}, {of.today.isoformat()}", lead, summary, parts)
 
@@ -188,7 +186,7 @@ def _changes(of: Sources, system: str, last: datetime, during: str) -> list[dict
             "week before": one.a,
             "last week": one.b,
             "change": f"{one.change_pct:+.1f} %",
-            "beyond the scatter of days": {True: "yes", False: "no", None: "not known"}[one.significant],
+            "beyond the variation between days": {True: "yes", False: "no", None: "not known"}[one.significant],
         }
         for one in found[:_MOST_CHANGES]
     ]
@@ -227,19 +225,19 @@ def _lead(answer: Mapping[str, Any], limit: Mapping[str, Any], headroom: Mapping
     busy = next(output for output in answer["outputs"] if output["metric"] == "cpu_busy_pct")
     first, top = headroom["first"], answer["bottleneck"]
     if first and first["already"]:
-        until = f"The target of {target:g} % is passed already ({_name(first['resource'])})."
+        until = f"The target of {target:g} % is already exceeded ({_name(first['resource'])})."
     elif first and first["value"]:
         until = (
-            f"If growth goes on, {target:g} % is reached around {first['value']} (between {_date(first['lo'])} and "
+            f"If growth continues, {target:g} % is reached around {first['value']} (between {_date(first['lo'])} and "
             f"{_date(first['hi'])}; {_name(first['resource'])})."
         )
     else:
-        until = f"If growth goes on, nothing reaches {target:g} % within three years."
+        until = f"If growth continues, no resource reaches {target:g} % within three years."
     when = str(answer["at"].get("when", "")).replace("T", " ")[:16]
     return (
-        f"At the load of its recorded peak ({when}) the general-purpose engines are "
-        f"{text.figure(busy['value'], 3)} % busy; nearest to full: {_name(top['resource'])}, "
-        f"{text.figure(top['utilization_pct'], 3)} %. {until} The load can grow by "
+        f"At the recorded peak ({when}), CPU busy is "
+        f"{text.figure(busy['value'], 3)} %. The bottleneck is {_name(top['resource'])}, "
+        f"{text.figure(top['utilization_pct'], 3)} %. {until} Load can grow by "
         f"{text.figure(limit['growth_pct']['value'], 3)} % before {target:g} % is reached."
     )
 
@@ -254,11 +252,11 @@ def _whole_days(days: Sequence[datetime], span: tuple[datetime, datetime], inter
 def _rests(answer: Mapping[str, Any], bundle: Mapping[str, Any], verdict: str | None) -> list[str]:
     seen = answer["evidence"]
     gate = seen.get("gate") or {}
-    judged = {True: "passes its validation", False: "does not pass its validation", None: "is not judged by validation"}
+    judged = {True: "passes its validation", False: "does not pass validation", None: "is not judged by validation"}
     return [
         f"Model {bundle['model_version']}, which {judged[gate.get('passed')]}; intervals are 90 % intervals.",
         f"Calibrated on {seen['intervals']:,} intervals from {seen['period'][0][:10]} to {seen['period'][1][:10]}.",
-        f"Last check of the data: {VERDICTS.get(verdict or '', 'none')}.",
+        f"Last data check: {VERDICTS.get(verdict or '', 'none')}.",
     ]
 
 

@@ -124,9 +124,9 @@ def _lead(machine: str, lpars: list[str], crossings: list[dict[str, Any]], targe
     if any(row["likeliest"] == "already" for row in crossings):
         until = f"At the recorded peak it is above {target:g} % already."
     elif dated:
-        until = f"If growth goes on, it reaches {target:g} % around {dated[0]}."
+        until = f"If growth continues, it reaches {target:g} % around {dated[0]}."
     elif crossings:
-        until = f"If growth goes on, it does not reach {target:g} % within three years."
+        until = f"If growth continues, it does not reach {target:g} % within three years."
     else:
-        until = "No model says when it is full: run `etalon fit`."
+        until = "There is no model to forecast it: run `etalon fit`."
     return f"Machine {machine} has {counted(len(lpars), 'LPAR')} with records of their own. {until}"

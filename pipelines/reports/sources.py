@@ -89,7 +89,7 @@ class Sources:
     def age(self, last: dt.date) -> str:
         """What to add of records that end too long ago to speak of today; empty for others."""
         days = (self.today - last).days
-        ends = f" The last records are of {last}, {days} days ago: figures are of then, and forecasts begin there."
+        ends = f" The last records are of {last}, {days} days ago. Figures and forecasts refer to that date."
         return ends if days > STALE_DAYS else ""
 
     @property

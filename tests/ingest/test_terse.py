@@ -121,9 +121,9 @@ def test_arbitrary_codes_end_in_data_or_in_a_named_error(version: int, variable:
         (b"\x02\x01", "shorter"),
         (bytes([3, 1, 0, 80, 4, 0, 0, 0, 0, 0, 0, 80]), "version byte is 3"),
         (bytes([2, 7, 0, 80, 4, 0, 0, 0, 0, 0, 0, 80]), "record format byte is 7"),
-        (bytes([2, 1, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]), "no record length"),
+        (bytes([2, 1, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]), "record length is missing"),
         (bytes([2, 1, 0, 80, 4, 0, 0, 0, 0, 0, 0, 81]), "differ"),
-        (bytes([2, 1, 0, 80, 0, 0, 9, 9, 0, 0, 0, 80]), "not of MVS"),
+        (bytes([2, 1, 0, 80, 0, 0, 9, 9, 0, 0, 0, 80]), "not from MVS"),
     ],
 )
 def test_a_header_that_is_none_says_why(header: bytes, message: str) -> None:

@@ -21,9 +21,9 @@ def bundle():
 def test_details_say_where_the_time_goes_and_how_far_outside_the_data(bundle):
     found = ask.predict(bundle, "shop", {"etr_tps": 7000}).to_dict()
     plain, detailed = answer_text.answer(found), answer_text.answer(found, details=True)
-    assert "where the time goes" not in plain
+    assert "response time by resource" not in plain
     assert "wait cp ms" in detailed
-    assert "outside the data: etr_tps by 0.154 e-folds" in detailed
+    assert "distance from the data: etr_tps by 0.154 e-folds" in detailed
     assert detailed.splitlines()[-1].startswith("  note: ")
 
 
@@ -45,7 +45,7 @@ def test_a_class_is_shown_beside_its_metric_and_the_next_bottleneck_beside_the_f
     found["bottleneck"] |= {"probability": 0.9, "next": machine}
     said = answer_text.answer(found)
     assert "ONLINE" in said
-    assert "fullest with probability 0.90; next machine M1, 40 % busy (39 … 41)" in said
+    assert "probability 0.90; next machine M1, 40 % busy (39 … 41)" in said
 
 
 def test_classes_have_a_line_each_with_their_figures_beside_each_other(bundle):
@@ -117,7 +117,7 @@ def test_a_limit_that_does_not_exist_is_said():
 @pytest.mark.parametrize(
     ("crossing", "words"),
     [
-        ((None, None, None, True), "already, at the recorded peak"),
+        ((None, None, None, True), "already reached at the recorded peak"),
         (("2026-12-30", "2026-11-25", "2027-02-03", False), "around 30 Dec 2026 (90 % range 25 Nov 2026 – 3 Feb 2027)"),
         (("2026-12-30", "2026-11-25", None, False), "around 30 Dec 2026 (90 % range 25 Nov 2026 – later than 3 years)"),
         ((None, "2026-11-25", None, False), "later than 3 years (5 % probability by 25 Nov 2026)"),
@@ -136,7 +136,7 @@ def test_every_question_has_its_words(bundle):
     what_if = answer_text.what_if(ask.compare(bundle, "shop", {}, {"engines": 12}))
     assert what_if.startswith("now: shop at etr_tps = 6,000\nthen: shop at engines = 12")
     explained = answer_text.explanation(ask.explain(bundle, "shop", {"engines": 16}))
-    assert "the interval of cpu_busy_pct comes from: n-way effect" in explained
+    assert "sources of the interval of cpu_busy_pct: n-way effect" in explained
     sized = answer_text.sizing(ask.size(bundle, "shop", at={"growth_pct": 10}, max_busy_pct=80))
     assert "shop at growth_pct = 10" in sized
     found = ask.size(bundle, "shop", at={"growth_pct": 10}, max_busy_pct=80)

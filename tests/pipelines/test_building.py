@@ -145,7 +145,7 @@ def test_nights_with_late_files_overlaps_and_full_disks_end_where_one_build_does
         assert steps.judge(home).verdict == "warn"
         waiting = held.unpublished(home)
         steps.publish(home)
-    assert built[0] == "all of it: nothing was built before"
+    assert built[0] == "all of it: first build"
     assert built[1].count(" to ") == 2, built
     assert steps.build(home) == "", "nothing has come, and yet something was built"
     by_night = marts(home)
@@ -179,7 +179,7 @@ def test_what_was_built_and_not_published_is_built_again(tmp_path, new_warehouse
         assert touched.plan(con, "a").everything
         touched.record(con, "a", touched.everything(con))
         assert touched.plan(con, "a").nothing
-        assert touched.plan(con, "b").reason == "models, metrics or names of systems have changed"
+        assert touched.plan(con, "b").reason == "models, metrics or system names have changed"
         load(con, 1)
         assert (touched.changes(con), touched.unpublished(con)) == (((1,), ()), ())
         touched.record(con, "a", touched.plan(con, "a"))
@@ -271,9 +271,9 @@ def test_a_build_beside_another_writer_is_told_to_wait(tmp_path):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         assert writer.stdout
         writer.stdout.readline()
-        with pytest.raises(WarehouseLocked, match="wait until it is done"):
+        with pytest.raises(WarehouseLocked, match="wait until it ends"):
             merge.merge(warehouse, tmp_path / "window.duckdb", Plan(), EMPTY, lambda _: None)
-        with pytest.raises(WarehouseLocked, match="wait until it is done"):
+        with pytest.raises(WarehouseLocked, match="wait until it ends"):
             window.cut(warehouse, tmp_path / "window.duckdb", Plan())
         writer.communicate()
 

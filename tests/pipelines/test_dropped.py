@@ -29,7 +29,7 @@ def con(tmp_path, new_warehouse):
 def test_marts_of_other_records_are_built_for_all_time(con):
     plan = touched.plan(con, "b")
     assert not plan.everything
-    assert plan.line == "all that there are records of: models, metrics or names of systems have changed"
+    assert plan.line == "the whole history: models, metrics or system names have changed"
     assert plan.spans("fct_device") == (EVER,)
     assert [span.start for span in plan.spans("fct_cics_transaction")] == [dt.datetime(2026, 11, 2, 12)]
 

@@ -35,6 +35,6 @@ def test_intervals_before_the_days_of_calibration_are_left_out(tmp_path, monkeyp
     assert dict(seen["utilization"].groupby("smf_sid").size()) == {"SYSA": 30, "SYSB": 30}
     with duckdb.connect(str(home.snapshot)) as con:
         con.execute("ALTER TABLE marts.fct_service_class DROP COLUMN mean_idle")
-    with pytest.raises(EtalonError, match=r"not those of this version .*mean_idle.*; run `etalon build`") as raised:
+    with pytest.raises(EtalonError, match=r"of another version .*mean_idle.*; run `etalon build`") as raised:
         histories.recent(home)
     assert raised.value.code == Exit.NOT_READY

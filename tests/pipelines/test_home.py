@@ -78,7 +78,7 @@ def test_the_doctor_finds_a_damaged_snapshot(tmp_path):
     home.snapshot.parent.mkdir(parents=True)
     home.snapshot.write_bytes(b"no database")
     found = {finding.what: finding for finding in diagnosis.examine(home, tmp_path)}["snapshot"]
-    assert (found.status, found.remedy) == ("bad", "run `etalon publish`, which makes it anew")
+    assert (found.status, found.remedy) == ("bad", "run `etalon publish` to replace it")
 
 
 @pytest.mark.parametrize(("age", "status"), [(0.9, "good"), (1.1, "note")])
@@ -149,7 +149,7 @@ def test_a_state_folder_is_its_owners_and_what_is_exchanged_in_it_is_shared_as_i
 @pytest.mark.parametrize("folder", [folder.name for folder in Home(Path("/")).folders])
 def test_a_file_in_place_of_a_folder_is_named_with_the_remedy(tmp_path, folder):
     (tmp_path / folder).write_text("")
-    with pytest.raises(EtalonError, match=f"{folder}: is a file, and must be a folder; move it away"):
+    with pytest.raises(EtalonError, match=f"{folder} must be a folder, but is a file; move it away"):
         Home(tmp_path).require_writable()
 
 
@@ -184,7 +184,7 @@ def test_a_damaged_block_of_a_database_names_its_file_and_the_remedy(tmp_path, w
     with pytest.raises(duckdb.Error) as raised, duckdb.connect(str(damaged), read_only=True) as con:
         con.execute("select sum(a), sum(b) from t").fetchall()
     said = home.fault(raised.value)
-    assert said.startswith(f"{damaged}: the database is damaged, the block at byte")
+    assert said.startswith(f"{damaged}: the database is damaged: the block at byte")
     assert remedy in said
     assert home.fault(ValueError("does not match")) is None
 
@@ -197,4 +197,4 @@ def test_a_damaged_warehouse_ends_loading_with_its_name(tmp_path):
     home.warehouse.write_bytes(data)
     done = run_etalon(tmp_path, "ingest", str(ROOT / "README.md"))
     assert done.returncode == Exit.FAILED
-    assert f"{home.warehouse}: the database is damaged, the block at byte 12,288 was changed" in done.stderr
+    assert f"{home.warehouse}: the database is damaged: the block at byte 12,288 was changed" in done.stderr

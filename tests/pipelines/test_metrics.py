@@ -46,11 +46,11 @@ def test_an_installations_metrics_reach_dbt(home):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (("[cost_s_per_tran]", "[etr_tps]"), "etr_tps is one of the project's"),
+        (("[cost_s_per_tran]", "[etr_tps]"), "etr_tps is shipped with Etalon"),
         (("[cost_s_per_tran]", "[Cost]"), "'Cost': use lower-case"),
         (('unit = "s/tran"', ""), "cost_s_per_tran: field unit is missing"),
-        (('"workload"', '"week"'), "field grain: 'week' is none of baseline, channel, data_set"),
-        (('"workload"', '"group"'), "the name needs {about}"),
+        (('"workload"', '"week"'), "field grain: unknown grain 'week'; allowed: baseline, channel, data_set"),
+        (('"workload"', '"group"'), "the name must contain {about}"),
         (('label = "Cost"', 'lable = "Cost"'), "field lable"),
         (('label = "Cost"', "label = Cost"), "metrics.toml: "),
     ],
@@ -69,7 +69,8 @@ def test_a_column_that_a_grain_lacks_is_told_with_those_it_has(home):
     said = metrics.unknown_column(home, failure)
     assert said is not None
     assert (
-        "metrics.toml: metric cost_s_per_tran, field numerator: {cpu_secs} is no column of the grain workload" in said
+        "metrics.toml: metric cost_s_per_tran, field numerator: {cpu_secs} is not a column of the grain "
+        "workload" in said
     )
     assert "cp_s" in said
     assert metrics.unknown_column(home, failure.replace("cpu_secs", "busy")) is None

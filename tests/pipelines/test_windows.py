@@ -33,7 +33,7 @@ def test_windows_cover_a_time_without_meeting_and_begin_at_multiples_of_their_le
 
 @pytest.mark.parametrize("hours", [0.5, 5, 36])
 def test_windows_that_do_not_fit_into_days_are_refused(hours):
-    with pytest.raises(ValueError, match="a window is 1, 2, 3, 4, 6, 8 or 12 hours, or whole days"):
+    with pytest.raises(ValueError, match="a window must be 1, 2, 3, 4, 6, 8 or 12 hours, or whole days"):
         windows.check_length(hours * HOUR)
 
 
@@ -43,7 +43,7 @@ def test_windows_that_do_not_fit_into_days_are_refused(hours):
 def test_windows_are_of_a_day_for_a_runner_unless_given(window, runner, hours):
     length = None if hours is None else hours * HOUR
     assert runners.window_length(window, runner) == length
-    with pytest.raises(EtalonError, match="window '5h': a window is 1, 2"):
+    with pytest.raises(EtalonError, match="window '5h': a window must be 1, 2"):
         runners.window_length("5h", runner)
 
 
@@ -58,7 +58,7 @@ def test_a_window_reads_the_whole_of_runs_that_begin_in_it_and_of_those_they_are
 
 
 def test_an_engine_that_is_none_is_refused():
-    refused = pytest.raises(EtalonError, match=r"there is no runner 'mars'\. Engine: here, processes")
+    refused = pytest.raises(EtalonError, match=r"unknown runner 'mars'\. Engine: here, processes")
     with refused, runners.open_runner("mars"):
         pass
     with runners.open_runner("here") as here, runners.open_runner("processes:3") as processes:

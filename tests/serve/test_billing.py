@@ -63,7 +63,7 @@ def test_costs_are_shown_only_where_the_installation_gives_prices(client, month)
     [
         ("hours?scope=lpar&name=NONE&month=2026-09-02", 404, "see /v1/billing"),
         ("hours?scope=system&name=PRDA&month=2026-09-02", 422, "scope"),
-        ("classes?scope=lpar&name=PRDA&hour=2030-01-01T00:00:00", 404, "nothing was recorded"),
+        ("classes?scope=lpar&name=PRDA&hour=2030-01-01T00:00:00", 404, "no records of"),
         ("classes?scope=lpar&name=PRDA&hour=2026-09-10T12:00:00Z", 422, "without an offset"),
     ],
 )

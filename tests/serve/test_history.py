@@ -296,7 +296,7 @@ def test_periods_without_a_day_of_the_week_in_common_are_refused_with_the_reason
     path = "/v1/systems/PRDA/periods?a_from=2026-09-07&a_to=2026-09-08&b_from=2026-09-09&b_to=2026-09-10"
     answer = client("GET", path)
     assert (answer.status_code, answer.json()["type"]) == (422, "urn:etalon:problem:nothing-to-compare")
-    assert "no recorded day of the week in common" in answer.json()["detail"]
+    assert "no recorded weekday in common" in answer.json()["detail"]
 
 
 def test_files_name_no_folder_and_gaps_are_found(client, history):
@@ -317,7 +317,7 @@ def test_intervals_without_the_records_of_one_kind_are_one_gap(client, history):
     gap = client("GET", "/v1/files").json()["gaps"][0]
     assert (gap["from_local"], gap["to_local"], gap["hours"]) == ("2026-09-12T00:00:00", "2026-09-13T00:00:00", 24.0)
     assert gap["records"] == "SMF 72.3"
-    assert gap["cause"] == "no IPL and no loss recorded: look for a dump that was not loaded"
+    assert gap["cause"] == "no IPL or loss recorded: a dump may be missing"
 
 
 def test_the_last_night_is_in_the_overview_with_its_page(client, history):

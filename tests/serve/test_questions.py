@@ -276,9 +276,9 @@ def test_a_misspelt_system_is_told_the_nearest(client):
 
 def test_a_question_of_a_batch_without_a_known_kind_is_told_the_kinds(client):
     unknown = client.ask("/v1/batch", {"questions": [{"kind": "predcit", "question": {"system": "shop"}}]}).json()
-    assert "no kind 'predcit'; there are 'predict', 'size'" in unknown["detail"]
+    assert "unknown kind 'predcit'; allowed: 'predict', 'size'" in unknown["detail"]
     lacking = client.ask("/v1/batch", {"questions": [{"question": {"system": "shop"}}]}).json()
-    assert lacking["detail"] == "questions.0: this question has no kind"
+    assert lacking["detail"] == "questions.0: the field `kind` is missing"
 
 
 def test_a_batch_ends_where_its_client_has_gone(home):
@@ -303,13 +303,13 @@ def test_a_batch_is_answered_until_its_answers_are_too_much_for_one_call(client,
     asked = {"questions": [{"kind": "predict", "question": {"system": "shop"}}] * 2}
     first, second = client.ask("/v1/batch", asked).json()["answers"]
     assert (first["status"], second["status"]) == (200, 413)
-    assert "ask for the rest in another call" in second["problem"]["detail"]
+    assert "send the remaining questions in another call" in second["problem"]["detail"]
 
 
 @pytest.mark.parametrize("value", [True, {"a": 1}, None])
 def test_a_change_that_is_no_number_is_told_by_its_own_name(client, value):
     problem = client.ask("/v1/predict", {"system": "shop", "at": {"growth_pct.shop": value}}).json()
-    assert problem["detail"] == "at.growth_pct.shop: should be a number or a text"
+    assert problem["detail"] == "at.growth_pct.shop: must be a number or a string"
     assert [error["field"] for error in problem["errors"]] == ["at.growth_pct.shop"]
 
 
@@ -323,12 +323,12 @@ def test_a_body_that_is_no_question_is_a_problem_and_not_a_fault(client, body):
 @pytest.mark.parametrize(
     ("body", "status", "detail"),
     [
-        (b"null", 422, "the body should be a JSON object, not null"),
-        (b"[1]", 422, "the body should be a JSON object, not a list"),
-        (b"5", 422, "the body should be a JSON object, not a number"),
-        (b"true", 422, "the body should be a JSON object, not true"),
-        (b'"shop"', 422, "the body should be a JSON object, not a string"),
-        (b'{"system": "shop", "at": "5"}', 422, "at: should be a JSON object, not a string"),
+        (b"null", 422, "the body must be a JSON object (got null)"),
+        (b"[1]", 422, "the body must be a JSON object (got a list)"),
+        (b"5", 422, "the body must be a JSON object (got a number)"),
+        (b"true", 422, "the body must be a JSON object (got true)"),
+        (b'"shop"', 422, "the body must be a JSON object (got a string)"),
+        (b'{"system": "shop", "at": "5"}', 422, "at: must be a JSON object (got a string)"),
         (b"", 422, "a JSON body is required"),
         (b'{"system": "\xff"}', 400, "the body is not JSON ("),
         (b'{"system": "\\ud800"}', 400, "the body is not JSON (no low surrogate"),

@@ -33,7 +33,7 @@ def test_a_question_is_saved_answered_and_forgotten(client, home):
 @pytest.mark.parametrize(
     ("name", "body", "expected"),
     [
-        ("a", {"kind": "size", "question": {"system": "shop", "growth_pct": 3}}, "stand in `at`"),
+        ("a", {"kind": "size", "question": {"system": "shop", "growth_pct": 3}}, "belong in `at`"),
         ("a", {"kind": "sweep", "question": {}}, "kind"),
         ("-a", HEADROOM, "takes letters"),
         ("a", {"kind": "predict", "question": {"system": 3}}, "system: should be"),

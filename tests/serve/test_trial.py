@@ -76,5 +76,5 @@ def test_a_champion_with_figures_that_are_no_numbers_is_refused(home, bundle):
 
 def test_a_champion_that_is_too_large_is_not_read(home, monkeypatch):
     monkeypatch.setattr(champion, "MAX_BYTES", 1000)
-    with pytest.raises(BundleRefused, match="more than"):
+    with pytest.raises(BundleRefused, match="at most 1,000"):
         champion.contents(home / "models" / "champion.json")

@@ -136,7 +136,7 @@ def test_a_bundle_that_is_no_json_is_refused_in_words():
 
 def test_a_trial_that_takes_too_long_is_refused_in_words(bundle, monkeypatch):
     monkeypatch.setattr(workers, "TRIAL_SECONDS", 0.0)
-    with pytest.raises(BundleRefused, match="its trial took more than"):
+    with pytest.raises(BundleRefused, match="its test took more than"):
         asyncio.run(Workers.start(json.dumps(bundle).encode(), 1))
 
 

@@ -56,7 +56,7 @@ def test_an_alert_is_named_by_its_identifier_or_words(tmp_path):
         alerts.change(tmp_path, "PRDC", "acknowledged", LATER)
     with pytest.raises(AlertError, match="no alert"):
         alerts.change(tmp_path, "", "acknowledged", LATER)
-    with pytest.raises(AlertError, match="none of open, acknowledged, closed"):
+    with pytest.raises(AlertError, match="allowed: open, acknowledged, closed"):
         alerts.change(tmp_path, one.id, "gone", LATER)
 
 

@@ -46,9 +46,9 @@ def _text(raw: bytes) -> str:
 
 
 def parse_entries(data: bytes | memoryview) -> list[Entry]:
-    """The entries of a class 1 data section; ValueError where it is no whole number of entries."""
+    """The entries of a class 1 data section; ValueError where it is not a multiple of entries."""
     if len(data) % ENTRY_BYTES:
-        raise ValueError(f"a dictionary of {len(data)} bytes is no whole number of {ENTRY_BYTES}-byte entries")
+        raise ValueError(f"a dictionary of {len(data)} bytes is not a multiple of {ENTRY_BYTES}-byte entries")
     return [
         Entry(_text(group), _text(kind), _text(number), length, connector, offset, _text(nickname))
         for group, kind, number, length, connector, offset, nickname in _ENTRY.iter_unpack(data)

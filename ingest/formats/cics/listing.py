@@ -45,7 +45,7 @@ STATISTIC_SCHEMA = schema_of(
             pa.string(),
             "Kind of statistics as printed, such as interval or end-of-day",
         ),
-        ("section", pa.string(), "Heading the value stands below"),
+        ("section", pa.string(), "Heading above the value"),
         ("row_label", pa.string(), "First cell of the row, for values in tables"),
         ("label", pa.string(), "Label, or heading of the column"),
         ("value_text", pa.string(), "Value as printed"),

@@ -182,8 +182,8 @@ class MonitoringDecoder:
             dictionary = self.memory.find(key, start)
             if dictionary is None:
                 detail = (
-                    f"no dictionary known for region {key.applid} of system {key.smf_sid}, release {key.release}: "
-                    "supply one, or ingest the dump that holds the region's class 1 records"
+                    f"no dictionary for region {key.applid} of system {key.smf_sid}, release {key.release}: supply "
+                    "one, or load the dump with the region's class 1 records"
                 )
                 for i in members.tolist():
                     records.report(i, "cics_dictionary_missing", detail)

@@ -26,7 +26,11 @@ def places_of(dictionary: Dictionary, connectors: list[int], record_length: int,
 
     A dictionary of another start of the region must fit to the byte: it may have been made for other fields.
     """
-    other = "; the dictionary known is of another start of the region: supply the one of this start" if is_guess else ""
+    other = (
+        ("; the available dictionary is from another start of the region: supply the dictionary of this start")
+        if is_guess
+        else ""
+    )
     places: list[Place] = []
     offset = 0
     for connector in connectors:
@@ -39,7 +43,7 @@ def places_of(dictionary: Dictionary, connectors: list[int], record_length: int,
         places.append(Place(offset, entry, known))
         offset += entry.length
     if offset > record_length or (is_guess and offset != record_length):
-        return f"the connectors name {offset} bytes of fields, SMFMNDRL says {record_length}{other}"
+        return f"the connectors have {offset} bytes of fields, SMFMNDRL is {record_length}{other}"
     return places
 
 

@@ -20,15 +20,15 @@ RECORD_SCHEMA = _schema(
         ("record_length", pa.int64(), "Length in bytes, prefix and suffix included"),
         ("log_code", _TEXT, "Log record code, hexadecimal"),
         ("subcode", _TEXT, "Subcode, hexadecimal; flags in records that have no subcodes"),
-        ("record_name", _TEXT, "What the record is, where its code is known"),
-        ("written_utc", pa.timestamp("us"), "When the record was written; NULL where the suffix holds no store clock"),
-        ("written_utc_raw", pa.uint64(), "Bytes of the suffix where the store clock stands"),
-        ("log_seq", pa.uint64(), "Log sequence number; NULL where the suffix holds no store clock"),
+        ("record_name", _TEXT, "Kind of record, if its code is known"),
+        ("written_utc", pa.timestamp("us"), "When the record was written; NULL if the suffix has no store clock"),
+        ("written_utc_raw", pa.uint64(), "Bytes of the suffix at the store clock"),
+        ("log_seq", pa.uint64(), "Log sequence number; NULL if the suffix has no store clock"),
     ],
 )
 
 EVENT_SCHEMA = _schema(
-    "Events of messages and schedules in an IMS log; what a layout has of them, NULL where none does.",
+    "Events of messages and schedules in an IMS log; NULL if no layout has the field.",
     [
         ("event", _TEXT, "arrival, enqueue, get, output, dequeue, schedule, end, syncpoint or account"),
         ("log_code", _TEXT, "Log record code, hexadecimal"),

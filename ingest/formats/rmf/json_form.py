@@ -27,11 +27,11 @@ def read_json_reports(stream: BinaryIO) -> Iterator[Batch]:
     """One batch of tidy and typed rows with all reports of a reply. Raises Unreadable."""
     data = stream.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:
-        raise Unreadable("json_too_large", f"a reply in JSON of more than {MAX_DOCUMENT_BYTES:,} bytes; ask for XML")
+        raise Unreadable("json_too_large", f"a JSON reply of more than {MAX_DOCUMENT_BYTES:,} bytes; request XML")
     reply = _parsed(data)
     if _items(reply, "postprocessor"):
         raise Unreadable(
-            "json_postprocessor", "Postprocessor reports are read in XML only; ask the server for XML instead of JSON"
+            "json_postprocessor", "Postprocessor reports are read in XML only; request XML instead of JSON"
         )
     builder = Builder("json")
     root = Element("ddsml")
@@ -51,7 +51,7 @@ def read_json_reports(stream: BinaryIO) -> Iterator[Batch]:
         builder.end_report()
         reports, messages_only = reports + 1, messages_only + 1
     if not reports:
-        raise Unreadable("json_no_report", "the reply holds neither a report nor a message")
+        raise Unreadable("json_no_report", "the reply has neither a report nor a message")
     yield batch_of(builder.take_complete(), reports, len(data), messages_only)
 
 
@@ -85,7 +85,9 @@ def _report(builder: Builder, report: dict[str, Any], server: dict[str, Any]) ->
 def _check_head(report: dict[str, Any], head: dict[str, Any], has_values: bool) -> None:
     """Raise Unreadable where values stand under no report's name, or a time or interval is none."""
     if has_values and head["report"] is None:
-        raise Unreadable("json_report_unnamed", "its values stand under no report: metric has no id; ask for it again")
+        raise Unreadable(
+            "json_report_unnamed", "its values belong to no report, because metric has no id; repeat the request"
+        )
     times = report.get("timeData") or {}
     for name in _TIMES:
         if (text := _text(times.get(name))) is not None and values.local_time(text) is None:
@@ -112,7 +114,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
         detail = f"line {error.lineno}, column {error.colno}: {error.msg}; transfer the reply again"
         raise Unreadable("json_malformed", detail) from None
     except RecursionError:
-        raise Unreadable("json_malformed", "values nested more deeply than any report's") from None
+        raise Unreadable("json_malformed", "values are nested more deeply than in any report") from None
     if not isinstance(reply, dict):
         raise Unreadable("json_not_ddsml", f"the reply is {_shown(reply)}, expected an object with reports")
     return reply
@@ -155,7 +157,7 @@ def _text(value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, dict | list):
-        raise Unreadable("json_not_ddsml", f"{_shown(value)} stands where the server sends a single value")
+        raise Unreadable("json_not_ddsml", f"{_shown(value)} is not a single value")
     # Half a surrogate pair can be written in JSON and stored nowhere.
     return str(value).strip().encode("utf-8", "replace").decode("utf-8") or None
 

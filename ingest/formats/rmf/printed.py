@@ -113,7 +113,7 @@ class _Reading:
 
     def _outside(self, page: Page, size: int) -> None:
         if any(line.text.strip() for line in page.lines):
-            detail = "text that is on no page of an RMF report: no line gives system, date and interval before it"
+            detail = "text outside the pages of an RMF report: no line before it has system, date and interval"
             self._batch.quarantined.append(Quarantined(page.lines[0].offset, size, "text_outside_report", detail))
         else:
             self._batch.framing_bytes += size

@@ -39,7 +39,7 @@ _REPORT_START = re.compile(rb"<(?:postprocessor|report)[\s>]")
 _REPORT_END = re.compile(rb"</(?:postprocessor|report)\s{0,40}>")
 _SEARCHED_HEAD = 1 << 20
 _TAG = re.compile(rb"<(/?)[\w-]+[^<>]*?(/?)>")
-_REMEDY = "transfer the reply again, each into a file of its own"
+_REMEDY = "transfer each reply again into its own file"
 _REPORTS = ("postprocessor", "report")
 _CONTAINERS = ("table", "var-list", "caption")
 _CONTENT = ("ddsml", "segment", "part", "column-headers", "row", "var", "message", "mfpmsg")
@@ -283,7 +283,7 @@ class _Reading:
             self._handle(event, element)
         self._check_root(root)
         if self._builder.record < 0:
-            raise Unreadable("xml_no_report", "the reply holds neither a report nor a message")
+            raise Unreadable("xml_no_report", "the reply has neither a report nor a message")
         self._builder.complete()
         self.clean_offset = self._offset
 

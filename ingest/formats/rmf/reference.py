@@ -11,7 +11,7 @@ _INTRODUCTION = """
 Any RMF report in XML, as the Distributed Data Server or the Postprocessor writes it, becomes rows of `raw.rmf_value`:
 every variable and every table cell, as printed. So do Monitor III reports in the server's JSON. Reports described in
 `tables.toml` (Postprocessor) and `monitor3.toml` (Monitor III) in `ingest/formats/rmf/` become typed rows as well; a
-further typed table is one more entry there and no code. A value that the report leaves out or prints as `N/A` is NULL
+further typed table is one more entry there and no code. A value that the report omits or prints as `N/A` is NULL
 in a typed table; the text stays in `raw.rmf_value`. Every table starts with `file_id`, and joins with `raw.rmf_report`
 on `(file_id, record_seq)`.
 """

@@ -26,7 +26,7 @@ _WHEN = pa.timestamp("us")
 
 _FIXED: dict[str, tuple[str, list[tuple[str, pa.DataType, str]]]] = {
     "rmf_report": (
-        "One row per RMF report and interval, in whichever form it came.",
+        "One row per RMF report and interval, in any format.",
         [
             *_KEYS,
             ("form", _TEXT, "`xml` or `json`, or `text` for a printed report"),
@@ -36,12 +36,12 @@ _FIXED: dict[str, tuple[str, list[tuple[str, pa.DataType, str]]]] = {
             ("report_type", _TEXT, "Interval or Duration"),
             ("resource_name", _TEXT, "System or sysplex reported on, as printed"),
             ("resource_type", _TEXT, "SYSTEM or SYSPLEX"),
-            ("system_name", _TEXT, "System, where the report is about one"),
-            ("sysplex_name", _TEXT, "Sysplex, where the report is about one"),
+            ("system_name", _TEXT, "System, if the report is about one system"),
+            ("sysplex_name", _TEXT, "Sysplex, if the report is about a sysplex"),
             ("interval_start_local", _WHEN, "Start of the interval, local time"),
             ("interval_end_local", _WHEN, "End of the interval, local time"),
-            ("interval_start_utc", _WHEN, "Start of the interval, UTC; NULL where the report carries no offset"),
-            ("interval_end_utc", _WHEN, "End of the interval, UTC; NULL where the report carries no offset"),
+            ("interval_start_utc", _WHEN, "Start of the interval, UTC; NULL if the report has no UTC offset"),
+            ("interval_end_utc", _WHEN, "End of the interval, UTC; NULL if the report has no UTC offset"),
             ("interval_s", pa.float64(), "Length of the interval in seconds"),
             ("interval_text", _TEXT, "Length of the interval as printed"),
             ("cycle_ms", pa.float64(), "Sampling cycle in milliseconds"),

@@ -34,7 +34,7 @@ function verdict(quality) {
       ? table(
           [
             { name: "Expected" },
-            { name: "not so for", number: true, text: (v) => v },
+            { name: "not met for", number: true, text: (v) => v },
             { name: "what to do" },
             { name: "detail" },
           ],

@@ -119,7 +119,7 @@ def test_rows_that_wait_for_headers_do_not_fill_memory(monkeypatch):
             "json_not_ddsml",
             "row 0: col is 'x', expected a list",
         ),
-        (b'{"postprocessor": [{"metric": {"id": "CPU"}}]}', "json_postprocessor", "ask the server for XML"),
+        (b'{"postprocessor": [{"metric": {"id": "CPU"}}]}', "json_postprocessor", "request XML instead"),
         (b'{"report": ' + b"[" * 100_000, "json_malformed", "nested"),
     ],
 )
@@ -134,14 +134,14 @@ def test_replies_that_cannot_be_read_say_why(data, reason, words):
     [
         ("metric", None, "CPC", "json_not_ddsml", "report 1: metric is 'CPC', expected an object"),
         ("metric", None, {"description": "CPC"}, "json_report_unnamed", "report 1: .*metric has no id"),
-        ("metric", "id", ["CPC"], "json_not_ddsml", "a list stands where"),
+        ("metric", "id", ["CPC"], "json_not_ddsml", "a list is not a single value"),
         ("resource", None, ["SYSA"], "json_not_ddsml", "resource is a list"),
         ("timeData", None, "20260304", "json_not_ddsml", "timeData is '20260304'"),
         ("timeData", "localStart", "20261304131500", "json_bad_time", "localStart is '20261304131500', expected yyyy"),
         ("timeData", "utcEnd", 20260304, "json_bad_time", "utcEnd is '20260304'"),
         ("timeData", "gathererInterval", {"unit": "seconds", "value": "1OO"}, "json_bad_time", "interval is '1OO'"),
-        ("row", None, [{"col": [["a"]]}], "json_not_ddsml", "a list stands where"),
-        ("columnHeaders", None, {"col": [{"value": {}}]}, "json_not_ddsml", "an object stands where"),
+        ("row", None, [{"col": [["a"]]}], "json_not_ddsml", "a list is not a single value"),
+        ("columnHeaders", None, {"col": [{"value": {}}]}, "json_not_ddsml", "an object is not a single value"),
     ],
 )
 def test_a_damaged_part_of_a_report_refuses_the_reply(part, name, value, reason, words):

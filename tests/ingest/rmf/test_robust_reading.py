@@ -83,7 +83,7 @@ def test_malformed_xml_is_reported_with_its_line():
     busy, error = read(data)
     assert busy == []
     assert error is not None and error.reason == "xml_malformed" and error.detail.startswith("line 10,")
-    assert "transfer the reply again, each into a file of its own" in error.detail
+    assert "transfer each reply again into its own file" in error.detail
 
 
 @pytest.mark.parametrize("damage", [b"<raw refno", b"<row \xff refno", b"</row><row refno", b"</postprocessor>"])

@@ -28,7 +28,7 @@ def ledger(rows, path):
 
 def test_records_wait_in_the_quarantine_with_the_reason(waiting, rows):
     assert (waiting.exit_code, waiting.decoded, waiting.quarantined) == (ExitCode.UNRECOGNISED, 0, 3)
-    assert "no dictionary known for region CICSAOR1" in waiting.message
+    assert "no dictionary for region CICSAOR1" in waiting.message
     assert rows("SELECT reason, count(*) FROM meta.quarantine GROUP BY ALL") == [WAITING]
 
 

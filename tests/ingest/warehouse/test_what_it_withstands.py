@@ -146,7 +146,7 @@ def test_what_is_no_file_is_reported_and_the_rest_is_loaded(tmp_path, ingest, ro
     results = [(r.status, r.exit_code, (r.message or "").removeprefix(f"{r.path}: ").split(";")[0]) for r in reports]
     assert results == [
         ("failed", ExitCode.NO_INPUT, "no such file"),
-        ("failed", ExitCode.NO_INPUT, "the folder holds no files"),
+        ("failed", ExitCode.NO_INPUT, "the folder has no files"),
         ("failed", ExitCode.NO_INPUT, "no file matches this pattern"),
         ("failed", ExitCode.NO_INPUT, "neither a file nor a folder"),
         ("loaded", ExitCode.OK, ""),
@@ -172,9 +172,9 @@ def test_patterns_and_folders_name_each_file_once(tmp_path, ingest):
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (bytes(70_000), "nothing but zeros: the transfer has failed, repeat it"),
+        (bytes(70_000), "only zeros: the transfer failed; repeat it"),
         (b"just a letter to a friend\n" * 10, "text: if it was a dump, it was transferred as text"),
-        (b"<html><body/></html>", "a web page, as a server sends in place of a report"),
+        (b"<html><body/></html>", "a web page, which a server sent instead of a report"),
         (b"HTTP/1.1 200 OK\r\n\r\n<ddsml/>", "an HTTP reply with its header lines"),
         (b"day.smf".ljust(257, b"\0") + b"ustar\0" + bytes(250), "a tar archive: unpack it"),
         (b"\x1f\x8b\x08\0" + bytes(range(256)), "the packed data are cut or damaged"),
@@ -262,7 +262,7 @@ def test_a_second_writer_is_told_to_wait(tmp_path, ingest, database, layouts):
 def test_a_file_that_is_no_database_is_reported(tmp_path, layouts):
     folder = write(tmp_path / "in", a__xml=report_xml(1))
     (tmp_path / "not.duckdb").write_text("something else entirely " * 1000)
-    with pytest.raises(WarehouseError, match="cannot be opened as a DuckDB database"):
+    with pytest.raises(WarehouseError, match="is not a readable DuckDB database"):
         load([folder], tmp_path / "not.duckdb", layouts)
 
 
@@ -367,10 +367,8 @@ def test_a_cut_file_written_a_moment_ago_may_still_grow(tmp_path, ingest, rows):
     os.utime(folder / "old.xml", (1.6e9, 1.6e9))
     reports = {Path(report.path).name: report for report in ingest(folder)}
     assert [reports[name].exit_code for name in ("fresh.xml", "old.xml")] == [ExitCode.QUARANTINED] * 2
-    assert [name for name, report in reports.items() if "may not be complete yet" in (report.message or "")] == [
-        "fresh.xml"
-    ]
-    assert rows("SELECT path FROM meta.ledger WHERE message LIKE '%may not be complete yet%'") == []
+    assert [name for name, report in reports.items() if "may be incomplete" in (report.message or "")] == ["fresh.xml"]
+    assert rows("SELECT path FROM meta.ledger WHERE message LIKE '%may be incomplete%'") == []
 
 
 def test_the_snapshot_has_the_staging_views_the_warehouse_does_without(tmp_path, ingest, database):

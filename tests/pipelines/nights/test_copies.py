@@ -37,12 +37,12 @@ def test_a_copy_is_restored_whole_or_not_at_all(warehouse, tmp_path):
     assert [grant.name for grant in read(other.root / "tokens.json")] == ["ci"]
     with duckdb.connect(str(other.warehouse), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM marts.fct_msu").fetchone() == (60,)
-    with pytest.raises(EtalonError, match="is there already"):
+    with pytest.raises(EtalonError, match="already exists"):
         copies.restore(other, copy)
     (copy / "models" / "champion.json").write_text("{ }")
     with pytest.raises(EtalonError, match=r"champion\.json"):
         copies.restore(Home(tmp_path / "third"), copy)
-    with pytest.raises(EtalonError, match="no copy of a state") as refused:
+    with pytest.raises(EtalonError, match="is not a backup") as refused:
         copies.restore(Home(tmp_path / "third"), tmp_path / "other")
     assert refused.value.code == Exit.NO_INPUT
 
@@ -71,7 +71,7 @@ def test_a_copy_is_refused_whose_list_names_a_file_elsewhere(warehouse, tmp_path
     copy = copies.backup(warehouse, tmp_path / "copy")
     manifest = json.loads((copy / "backup.json").read_text())
     (copy / "backup.json").write_text(json.dumps({**manifest, "files": {**manifest["files"], name: "0" * 64}}))
-    with pytest.raises(EtalonError, match="no file of a copy") as refused:
+    with pytest.raises(EtalonError, match="not a file of a backup") as refused:
         copies.restore(Home(tmp_path / "other"), copy)
     assert refused.value.code == Exit.NO_INPUT and not (tmp_path / "other").exists()
 
@@ -79,7 +79,7 @@ def test_a_copy_is_refused_whose_list_names_a_file_elsewhere(warehouse, tmp_path
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": null, "files": {}}'])
 def test_a_list_of_a_copy_that_cannot_be_read_is_refused_by_name(tmp_path, text):
     (tmp_path / "backup.json").write_text(text)
-    with pytest.raises(StateDamaged, match=r"backup\.json: cannot be read.*; take another copy"):
+    with pytest.raises(StateDamaged, match=r"backup\.json: cannot be read.*; use another backup"):
         copies.restore(Home(tmp_path / "other"), tmp_path)
 
 
@@ -102,7 +102,7 @@ def test_a_warehouse_from_before_versions_is_brought_up_and_a_later_one_refused(
     assert copies.migrate(warehouse) == "up to date: schema 1", "a warehouse just made is one of this version"
     with duckdb.connect(str(warehouse.warehouse)) as con:
         con.execute("DROP TABLE meta.warehouse_schema")
-    assert copies.migrate(warehouse).startswith("from schema 0 to 1; `etalon build` makes the marts anew")
+    assert copies.migrate(warehouse).startswith("upgraded from schema 0 to 1. Run `etalon build` to rebuild the marts")
     assert copies.migrate(warehouse) == "up to date: schema 1"
     with duckdb.connect(str(warehouse.warehouse)) as con:
         con.execute("UPDATE meta.warehouse_schema SET version = 99")
@@ -123,7 +123,7 @@ def test_a_warehouse_of_the_first_release_holds_its_records_in_the_columns_of_th
             "SELECT 7 AS file_id, 0 AS record_seq, 0 AS section_seq, 3 AS smf30tid, 'JOB' AS an_earlier_name, "
             "'\\x00\\x00\\x00\\x00\\x00\\x00\\x01\\x02'::BLOB AS smf30deadline"
         )
-    assert copies.migrate(warehouse).startswith("from schema 0 to 1")
+    assert copies.migrate(warehouse).startswith("upgraded from schema 0 to 1")
     with duckdb.connect(str(warehouse.warehouse)) as con:
         found = con.execute("DESCRIBE raw.smf30_identification").fetchall()
         assert {row[:2] for row in wanted} <= {row[:2] for row in found}

@@ -61,7 +61,7 @@ def test_a_file_of_no_known_system_is_left_and_told(tmp_path):
     landed(tmp_path, "PRDA.D1.smf")
     landed(tmp_path, "TEST.D1.smf")
     rules = Landing(systems={"PRDA": ["PRDA.*"]})
-    assert left(tmp_path, rules) == {"PRDA.D1.smf": "", "TEST.D1.smf": "fits no pattern of a system"}
+    assert left(tmp_path, rules) == {"PRDA.D1.smf": "", "TEST.D1.smf": "matches no pattern of a system"}
 
 
 def test_an_empty_file_waits_for_its_data(tmp_path):
@@ -79,8 +79,8 @@ def test_links_and_pipes_are_left_and_told(tmp_path):
     (folder / "file.smf").symlink_to(outside)
     (folder / "folder").symlink_to(outside.parent)
     os.mkfifo(folder / "pipe.smf")
-    link = "is a link: put the file itself here"
-    assert left(folder, Landing()) == {"file.smf": link, "folder": link, "pipe.smf": "is no regular file"}
+    link = "is a symbolic link: put the file itself here"
+    assert left(folder, Landing()) == {"file.smf": link, "folder": link, "pipe.smf": "is not a regular file"}
 
 
 def test_the_archive_keeps_folders_and_never_writes_over_a_file(tmp_path):

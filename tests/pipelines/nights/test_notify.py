@@ -67,7 +67,7 @@ def test_in_quiet_hours_only_failures_wake_anyone_and_the_rest_comes_later(tmp_p
 def test_what_could_not_be_sent_waits_and_the_address_is_shown_without_its_password(tmp_path):
     rules = Notify(to=["json://user:secret@127.0.0.1:9/x"])
     (wrong,) = notify.send(EVENTS, rules, tmp_path / "outbox.json", NOON)
-    assert "the message could not be sent" in wrong
+    assert "message not sent" in wrong
     again = [replace(event, page=f"later-{event.page}") for event in EVENTS]
     notify.send(again, rules, tmp_path / "outbox.json", NOON)
     assert waiting(tmp_path) == [2]
@@ -93,7 +93,7 @@ def test_what_reached_one_address_is_sent_again_only_to_the_other(tmp_path):
 def test_an_address_that_answers_no_http_is_told_and_fails_no_night(tmp_path):
     with serving(MailServer) as port:
         (wrong,) = notify.send(EVENTS, Notify(to=[hook_at(port)]), tmp_path / "outbox.json", NOON)
-    assert "the message could not be sent" in wrong
+    assert "message not sent" in wrong
     assert waiting(tmp_path) == [2]
 
 
@@ -101,6 +101,6 @@ def test_an_address_that_answers_no_http_is_told_and_fails_no_night(tmp_path):
 def test_an_address_of_no_service_is_named_by_the_doctor_and_fails_no_night(tmp_path, address):
     rules = Notify(to=[address])
     (problem,) = notify.unusable(rules)
-    assert "no address that Apprise can send to" in problem
+    assert "is not an address that Apprise supports" in problem
     (wrong,) = notify.send(EVENTS, rules, tmp_path / "outbox.json", NOON)
-    assert "could not be sent" in wrong
+    assert "message not sent" in wrong

@@ -44,7 +44,7 @@ def test_the_page_has_a_line_for_each_finding_the_worst_first_and_says_what_is_n
         "<td>look for a dump</td>",
         "PRDC: down until its IPL",
         "model/2 is champion",
-        "Found the night before, not this night",
+        "Findings of the night before that are gone",
         "expectation failed: MSU (PRDA)",
     ]
     places = [written.find(line) for line in texts]
@@ -59,7 +59,7 @@ def test_a_system_of_which_a_stage_failed_is_a_warning_with_the_fault_and_what_i
     }
     found, _ = findings.findings(night("2026-11-21T03:00:00Z", model=model))
     assert (found.severity, found.text) == ("warning", "PR#B: plot failed: ValueError: x (y.py:3)")
-    assert "its last good one" in found.advice
+    assert "last good model" in found.advice
 
 
 def test_files_that_a_full_disk_kept_out_are_not_said_to_have_bad_records():

@@ -89,9 +89,9 @@ def test_a_full_cpc_is_one_alert_with_what_its_lpars_suffered_then(tmp_path, sna
     )
     assert [line.split(":")[0] for line in full["details"]] == ["PRDA", "PRDA HIGH", "PRDA LATE"]
     late = found["performance index of PRDA"]
-    assert late["text"] == (
-        "PRDA LATE: performance index above 1 from 2026-11-20 20:00 to 22:00, at most 1.80"
-    ), "less important work than the rule looks at is left out"
+    assert late["text"] == ("PRDA LATE: performance index above 1 from 2026-11-20 20:00 to 22:00, at most 1.80"), (
+        "less important work than the rule looks at is left out"
+    )
     assert "R4HA above 95 % of its limit from 2026-11-20 17:00 to 18:00, at most 98" in found["R4HA of PRDB"]["text"]
 
 
@@ -149,9 +149,9 @@ def test_a_gap_between_intervals_ends_a_stretch():
         ('[busy]\nkind = "cpu"\n', "busy: kind should be performance_index, cpu_busy, r4ha"),
         ("[busy]\nabove = 3\n", "busy: kind should be performance_index"),
         ('[busy]\nkind = "cpu_busy"\nabove = 300\n', "busy.above: Input should be less than or equal to 100"),
-        ('[busy]\nkind = "cpu_busy"\nmonths = 3\n', "busy.months: there is no such key"),
+        ('[busy]\nkind = "cpu_busy"\nmonths = 3\n', "busy.months: unknown key"),
         ('[busy]\nkind = "cpu_busy"\nshift = "prim"\n', "busy.shift: no shift 'prim'; did you mean prime"),
-        ('["a b"]\nkind = "gap"\n', "a rule is named by small letters"),
+        ('["a b"]\nkind = "gap"\n', "the name of a rule must consist of lower-case letters"),
         ("[busy\n", "docs/planning.md has an example"),
     ],
 )

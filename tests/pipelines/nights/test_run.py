@@ -32,7 +32,7 @@ def test_a_second_night_beside_a_first_is_refused(tmp_path):
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
         )
     assert done.returncode == Exit.LOCKED
-    assert "another night is under way" in done.stderr
+    assert "another night is running" in done.stderr
 
 
 def test_a_night_waits_for_another_writer_and_tells_other_faults_at_once():
@@ -139,7 +139,7 @@ def test_a_night_on_a_full_disk_says_so_wherever_it_meets_it_and_the_next_does_i
         night = run.run(home, DAY)
     assert night.code == Exit.FAILED
     for sent in (Webhook.received[0]["message"], (home.nights / "index.html").read_text()):
-        assert "No space left on device" in sent and "make room" in sent
+        assert "No space left on device" in sent and "Free space" in sent
     night = run.run(home, DAY)
     assert (night.code, night.published) == (Exit.OK, True)
     with duckdb.connect(str(home.snapshot), read_only=True) as con:
@@ -201,7 +201,7 @@ def test_a_damaged_warehouse_is_left_and_its_remedy_stated(made_up):
     home.warehouse.write_bytes(b"damaged")
     night = run.run(home, DAY)
     assert night.code == Exit.FAILED
-    assert "restore a copy, or move it away and load the files again" in night.errors[0]
+    assert "restore a backup, or move it away and load the files again" in night.errors[0]
     assert home.warehouse.read_bytes() == b"damaged"
     home.warehouse.rename(home.root / "damaged")
     night = run.run(home, DAY)
@@ -251,7 +251,7 @@ def test_a_night_is_refused_beside_a_run_of_the_daemon_and_ends_one_that_is_dead
     home, _ = made_up
     with dg.DagsterInstance.get() as instance:
         other = create_run_for_test(instance, job_name="night", status=dg.DagsterRunStatus.STARTED)
-        with workers.lock_of(home, other.run_id), pytest.raises(EtalonError, match="is under way") as refused:
+        with workers.lock_of(home, other.run_id), pytest.raises(EtalonError, match="is active") as refused:
             run.run(home, DAY)
         assert refused.value.code == Exit.LOCKED
         assert run.run(home, DAY).published

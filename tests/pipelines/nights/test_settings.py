@@ -16,13 +16,13 @@ from pipelines.home import Home
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("[landing]\nsettle = 5\n", "landing.settle: there is no such setting"),
+        ("[landing]\nsettle = 5\n", "landing.settle: unknown setting"),
         ("[retain]\nfct_msu = 30\n", "schema.table"),
         ("fit = maybe\n", "etalon.toml"),
         ("[archives]\nmembers = 0\n", "archives.members"),
         ("[calendar]\nholidays = ['xmas']\n", "calendar.holidays: 'xmas' is no date"),
-        ("[calendar.shifts.prime]\nday = 'mon'\n", "calendar.shifts.prime.day: there is no such setting"),
-        ("[notify]\nwebhook = 'http://x'\n", "notify.webhook: there is no such setting"),
+        ("[calendar.shifts.prime]\nday = 'mon'\n", "calendar.shifts.prime.day: unknown setting"),
+        ("[notify]\nwebhook = 'http://x'\n", "notify.webhook: unknown setting"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_refused_with_file_and_field(tmp_path, text, expected):
