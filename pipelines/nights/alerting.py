@@ -200,8 +200,9 @@ def _hits(snapshot: Path, name: str, rule: Any, calendar: Calendar) -> Iterator[
             worst = max(row["value"] for row in stretch)
             end = last["start"] + dt.timedelta(seconds=last["seconds"])
             what, unit, _ = _WORDS[rule.kind]
+            until = f"{end:%H:%M}" if end.date() == first["start"].date() else f"{end:%Y-%m-%d %H:%M}"
             text = (
-                f"{subject}: {what} above {rule.above:g}{unit} from {first['start']:%Y-%m-%d %H:%M} to {end:%H:%M}, "
+                f"{subject}: {what} above {rule.above:g}{unit} from {first['start']:%Y-%m-%d %H:%M} to {until}, "
                 f"at most {figure(worst, 3)}"
             )
             yield Hit(

@@ -17,6 +17,8 @@ UNDECODED = "First record that could not be decoded"
 FILES = "Files"
 #: Rules of data quality that say of files what the line of a night's own files says.
 RULES_OF_FILES = ("files_were_readable", "nothing_is_quarantined")
+#: Rules of data quality that say of gaps what alerts say of each, with its cause.
+RULES_OF_GAPS = ("intervals_have_no_holes", "smf_lost_no_records")
 _MOST_FILES, _LONGEST = 3, 300
 _FAULT = "other systems have new models. The last good model of this system, if any, stays in service: report the fault"
 
@@ -102,7 +104,10 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
             Finding(f"fault of {system}", "warning", f"{system}: {why}", here, _FAULT)
             for system, why in model.get("faults", {}).items()
         ]
+    told = any(one.rule == "gap" for one in found)
     for problem in quality.get("problems", ()):
+        if told and quality.get("rules", {}).get(problem) in RULES_OF_GAPS:
+            continue
         status, text, advice = [*problem.split(": ", 2), ""][:3]
         severity = "failure" if status == "fail" else "remark"
         where = quality.get("where", {}).get(problem)

@@ -8,7 +8,7 @@ from typing import Any
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
-from pipelines.nights import accounts, alerting, coverage, landing, retention
+from pipelines.nights import accounts, alerting, coverage, gap_alerts, landing, retention
 from pipelines.nights import rules as rule_files
 from pipelines.nights.findings import RULES_OF_FILES, lack_name, undecoded
 from pipelines.nights.night import Step, patiently
@@ -117,6 +117,7 @@ def check(step: Step) -> Any:
         "counts": result.counts,
         "problems": [found.line for found in result.problems if found.rule not in of_files],
         "where": {found.line: found.where for found in result.problems if found.where},
+        "rules": {found.line: found.rule for found in result.problems},
     }
     if result.verdict == "fail":
         step.night.codes.append(int(Exit.QUALITY))
@@ -187,6 +188,7 @@ def raise_alerts(step: Step) -> None:
     if home.snapshot.exists():
         today = dt.date.fromisoformat(night.day)
         found = alerting.raised(home.snapshot, steps.standing(home), rules, step.rules.calendar, today)
+        found += gap_alerts.raised(home.snapshot, today, step.rules.coverage.weeks, night.lacks)
         night.alerts = [{**one, "is_new": one["name"] not in known} for one in found]
     night.alerted = True
 

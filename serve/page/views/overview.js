@@ -21,10 +21,11 @@ const TIGHT_PCT = 80,
   MOST_GAPS = 5,
   MOST_CLASSES = 12;
 // What is nearest to being full comes after these by its days.
-const RANK = { data: -5, stale: -4, full: -3, tight: -2, jump: 1e5, gate: 1e6 };
+const RANK = { failure: -6, data: -5, stale: -4, full: -3, tight: -2, warning: -1, jump: 1e5, remark: 5e5, gate: 1e6 };
 const VERDICTS = { pass: "sound", warn: "usable, with warnings", fail: "not fit for use" };
 const PRESSING_DAYS = 182;
-const pressing = (rank) => (rank === RANK.full ? "bad" : rank <= PRESSING_DAYS ? "warn" : "");
+const pressing = (rank) =>
+  rank === RANK.full || rank === RANK.failure ? "bad" : rank <= PRESSING_DAYS ? "warn" : "";
 // A crossing ranks by the days that are left, and as full where there are none.
 function rankOf(crossing) {
   const left = crossing.already ? 0 : daysUntil(crossing.value);
@@ -46,9 +47,10 @@ async function ofShift(known, shift) {
 
 export async function overview(body, { params, known: all }) {
   const shift = params.get("shift") ?? "";
-  const [known, shifts, quality, files] = await Promise.all([
+  const [known, shifts, nights, quality, files] = await Promise.all([
     ofShift(all, shift),
     all.histories.size ? shiftField(shift, (chosen) => (location.hash = address("overview", { shift: chosen }))) : null,
+    ask("/v1/alerts?state=open").catch(() => ({ alerts: [] })),
     ask("/v1/quality").catch(() => ({ verdict: null, problems: [] })),
     all.published ? ask("/v1/files").catch(() => ({ gaps: [] })) : { gaps: [] },
   ]);
@@ -67,7 +69,10 @@ export async function overview(body, { params, known: all }) {
     items.push([rank, h("li", { className: pressing(rank) }, h("a", { href: address(view, params) }, text))]);
     attention.replaceChildren(...items.sort(([one], [other]) => one - other).map(([, item]) => item));
   };
-  if (quality.verdict && quality.verdict !== "pass")
+  for (const alert of nights.alerts) look(RANK[alert.severity] ?? RANK.remark, alert.text, "alerts", {});
+  // What alerts of nights say of the data is not said twice.
+  const told = nights.alerts.some((alert) => alert.rule === "data" || alert.rule === "gap");
+  if (quality.verdict && quality.verdict !== "pass" && !told)
     look(
       RANK.data,
       `The last check of the data: ${VERDICTS[quality.verdict]} (expectations not met: ${quality.problems.map((one) => (one.where ? `${one.title} (${one.where})` : one.title)).join("; ")})`,
@@ -88,7 +93,7 @@ export async function overview(body, { params, known: all }) {
     ...lastNight(known.night),
     section("Alerts", attention),
     shifts && h("form", { className: "row", ariaLabel: "Hours counted", onsubmit: (event) => event.preventDefault() }, shifts),
-    everyLpar(known, look) ?? "",
+    everyLpar(known, look, nights.alerts) ?? "",
     ...classTable(known),
     ...(files.gaps.length ? [section("Data gaps, local time", gapsTable(files.gaps.slice(0, MOST_GAPS)), more(files.gaps))] : []),
     ...lastWeek([...known.histories.values()], shift),
@@ -203,7 +208,9 @@ const peak = (value, at) =>
   value === null ? "–" : h("span", {}, h("strong", {}, figure(value, 3)), h("span", { className: "quiet" }, ` ${clock(at)}`));
 
 // One table, so that all LPARs are seen at once: each below its machine, unless it has the machine to itself.
-function everyLpar(known, look) {
+function everyLpar(known, look, alerts) {
+  // A night's alert about the headroom of a CPC or LPAR is not said twice.
+  const short = (who) => alerts.some((alert) => alert.name === `headroom of ${who}`);
   const machines = Map.groupBy([...known.histories.values()], (system) => system.machine);
   const cells = new Map();
   const row = (one, link, asked, model) => {
@@ -236,7 +243,7 @@ function everyLpar(known, look) {
       return row(one, alone ? link : h("span", { className: "inner" }, link), Boolean(fitted), verdict(fitted?.gate));
     });
     const all = machine && !alone && row(machine, h("strong", {}, h("a", { href: address("cpc", { machine: name }) }, `CPC ${machine?.machine_name ?? name}`)), asked.length > 0, "");
-    fillHeadroom(name, alone ? null : machine, asked, cells, look, known.shift);
+    fillHeadroom(name, alone ? null : machine, asked, cells, (rank, text, view, params, who) => short(who) || look(rank, text, view, params), known.shift);
     return all ? [all, ...below] : below;
   });
   remarkStale([...known.histories.values()], look);
@@ -339,7 +346,7 @@ async function fillHeadroom(name, machine, systems, cells, look, shift) {
     const first = value?.first;
     tell(cells.get(one), first, reason, first?.resource === cpc ? "CPC " : "");
     // A full CPC is one cause: it is reported once, below.
-    if (first?.resource !== cpc) report(first, one.system, "headroom", { system: one.system, shift }, look);
+    if (first?.resource !== cpc) report(first, one.system, "headroom", { system: one.system, shift }, look, one.system);
   });
   if (!machine || !systems.length) return;
   // Each LPAR foresees its CPC by its own growth: the earliest date counts.
@@ -347,14 +354,14 @@ async function fillHeadroom(name, machine, systems, cells, look, shift) {
   const [first] = own.sort((a, b) => b.already - a.already || (a.value ?? "9").localeCompare(b.value ?? "9"));
   tell(cells.get(machine), first, new Error("no model knows the machine"));
   const when = first?.already ? ` (${clock(machine.highest_at)})` : "";
-  report(first, `CPC ${machine.machine_name}${when}`, "cpc", { machine: name }, look);
+  report(first, `CPC ${machine.machine_name}${when}`, "cpc", { machine: name }, look, cpc);
 }
 
-function report(crossing, who, view, params, look) {
+function report(crossing, who, view, params, look, subject) {
   if (!crossing?.already && !crossing?.value) return;
   const rank = rankOf(crossing);
   const what = view === "cpc" ? "" : ` (${resourceName(crossing.resource)})`;
-  if (rank <= SOON_DAYS) look(rank, `${who}: ${crossed(crossing)}${what}`, view, params);
+  if (rank <= SOON_DAYS) look(rank, `${who}: ${crossed(crossing)}${what}`, view, params, subject);
 }
 
 // When 90 % is crossed, seen from today: records may end long before.

@@ -4,7 +4,8 @@ import { chart } from "/static/chart.js";
 import { ask } from "/static/client.js";
 import { answering, h, refusal, section } from "/static/dom.js";
 import { figure, minute, seconds } from "/static/figures.js";
-import { keys } from "/static/route.js";
+import { resourceName } from "/static/parts.js";
+import { address, keys } from "/static/route.js";
 import { table } from "/static/table.js";
 import { words } from "/static/words.js";
 
@@ -29,7 +30,7 @@ export async function saved(body, { known }) {
       "A saved question is answered every night with the model in service. Its main figures are kept, so that a change shows.",
     ),
     questions.length
-      ? h("div", {}, questions.map((one) => shown(one, again)))
+      ? h("div", { className: "view" }, questions.map((one) => shown(one, again)))
       : h("p", { className: "quiet" }, "No question is saved yet."),
     section("Save a question", form(known, again)),
   );
@@ -37,11 +38,21 @@ export async function saved(body, { known }) {
 
 const described = ({ kind, question }) => {
   const { system, at, ...rest } = question;
-  const pairs = Object.entries({ ...at, ...rest }).map(
-    ([key, value]) => `${key}=${typeof value === "object" ? JSON.stringify(value) : value}`,
+  const written = (pairs) => Object.entries(pairs).map((pair) => pair.join("="));
+  const pairs = Object.entries({ ...at, ...rest }).flatMap(([key, value]) =>
+    value && typeof value === "object" ? [`${key.toUpperCase()}: ${written(value).join(", ") || "as today"}`] : written({ [key]: value }),
   );
   return [KINDS[kind], system, ...pairs].join(" · ");
 };
+
+// The view that asks the same.
+function opened({ kind, question }) {
+  const { system, at, a, b, max_busy_pct: target } = question;
+  const written = (pairs) => Object.entries(pairs ?? {}).map((pair) => pair.join("=")).join(",");
+  if (kind === "compare") return address("compare", { system, a: written(a), b: written(b) });
+  if (kind === "headroom") return address("headroom", { system, target, with: written(at) });
+  return address("what-if", { system, ...at, max_busy_pct: target });
+}
 
 function shown(one, again) {
   const problem = h("div", { ariaLive: "polite" });
@@ -56,31 +67,34 @@ function shown(one, again) {
   const answers = one.answers.filter((answer) => !answer.refused);
   const names = [...new Set(answers.flatMap((answer) => Object.keys(answer.figures)))];
   const numeric = names.filter((name) => answers.some((answer) => typeof answer.figures[name] === "number"));
+  const refused = one.answers.some((answer) => answer.refused);
+  const heading = (name) => (one.kind === "compare" ? `change of ${label(name)}, %` : label(name));
   const rows = one.answers.toReversed().map((answer) => [
     minute(answer.at),
     answer.model_version,
     ...names.map((name) => {
       const value = answer.figures[name];
-      return typeof value === "number" ? figure(value) : (value ?? "–");
+      return typeof value === "number" ? figure(value) : name === "first_resource" ? resourceName(value) : (value ?? "–");
     }),
-    answer.refused,
+    ...(refused ? [answer.refused] : []),
   ]);
   const columns = [
     { name: "night, UTC" },
     { name: "model" },
-    ...names.map((name) => ({ name: label(name) })),
-    { name: "refused", prose: true },
+    ...names.map((name) => ({ name: heading(name) })),
+    ...(refused ? [{ name: "refused", prose: true }] : []),
   ];
-  const main = numeric[0];
+  // A figure that never changed has no chart.
+  const main = numeric.find((name) => new Set(answers.map((answer) => answer.figures[name])).size > 1);
   return section(
     one.name,
-    h("p", {}, described(one)),
+    h("p", {}, h("a", { href: opened(one) }, described(one))),
     main && answers.length > 1
       ? chart({
-          title: `${label(main)} of ${one.name}, night by night`,
+          title: `${heading(main)} of ${one.name}, night by night`,
           x: { label: "night", values: answers.map((answer) => seconds(answer.at.slice(0, 19))), time: true },
-          y: { label: label(main) },
-          lines: [{ name: label(main), values: answers.map((answer) => answer.figures[main] ?? null) }],
+          y: { label: heading(main) },
+          lines: [{ name: heading(main), values: answers.map((answer) => answer.figures[main] ?? null) }],
         })
       : null,
     rows.length

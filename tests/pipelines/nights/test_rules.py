@@ -8,8 +8,10 @@ import pytest
 from model.calendar import Calendar
 from pipelines.exits import EtalonError
 from pipelines.home import Home
-from pipelines.nights import alerting, rules
+from pipelines.nights import alerting, gap_alerts, rules
+from pipelines.nights.night import Night
 from tests.pipelines.nights.conftest import DAY
+from tests.serve.recorded import record
 
 CALENDAR = Calendar.of(None)
 
@@ -31,7 +33,8 @@ def snapshot(tmp_path):
         )
         con.execute("CREATE TABLE marts.dim_interval AS FROM hours")
         con.execute(
-            "CREATE TABLE marts.dim_system AS SELECT 'CEC1' AS cpc_serial, 'PRDA' AS smf_sid, '2964-708 CEC1' AS cpc_name"
+            "CREATE TABLE marts.dim_system AS "
+            "SELECT 'CEC1' AS cpc_serial, 'PRDA' AS smf_sid, '2964-708 CEC1' AS cpc_name"
         )
         con.execute(
             "CREATE TABLE marts.fct_cpc_interval AS SELECT hours.*, 'CEC1' AS cpc, smf_sid, 'CP' AS engine_type, "
@@ -102,6 +105,35 @@ def test_rules_of_the_installation_take_the_place_of_those_shipped(tmp_path, sna
     only = SHORT.replace("intervals = 2\nimportance = 3", 'intervals = 2\nimportance = 5\nsystems = ["PRDX"]')
     found = [one["name"] for one in alerting.raised(snapshot, None, described(tmp_path, only), CALENDAR, DAY)]
     assert "performance index of PRDA" not in found
+
+
+def test_a_gap_is_one_alert_in_local_time_with_its_cause_and_an_outage_is_none(tmp_path):
+    record(tmp_path)
+    snapshot = tmp_path / "published" / "etalon.duckdb"
+    with duckdb.connect(str(snapshot)) as con:
+        con.execute(
+            "INSERT INTO marts.fct_gap SELECT system, system, 7200.0, TIMESTAMP '2026-09-15 22:00:00', "
+            "TIMESTAMP '2026-09-16 00:00:00', NULL FROM (VALUES ('PRDA'), ('PRDB')) s(system)"
+        )
+    found = gap_alerts.raised(snapshot, dt.date(2026, 9, 23), 4, [])
+    assert [one["text"] for one in found] == [
+        "PRDA: records lost from 2026-09-10 09:00 to 2026-09-10 09:30 local time (0.500 h): "
+        "SMF lost 1,234 records (SMF 7: buffers full, or a filter)",
+        "PRDA, PRDB: no records from 2026-09-15 22:00 to 2026-09-16 00:00 local time (2 h): "
+        "no IPL and no loss recorded: look for a dump that was not loaded",
+    ]
+    lack = {"system": "PRDA", "days": ("2026-09-10", "2026-09-15")}
+    assert [one["name"] for one in gap_alerts.raised(snapshot, dt.date(2026, 9, 23), 4, [lack])] == [
+        "gap of PRDB from 2026-09-15 22:00"
+    ]
+    [older] = gap_alerts.raised(snapshot, dt.date(2026, 12, 1), 4, [])
+    assert older["text"].startswith("3 gaps before 2026-11-03; the longest: PRDA, 2 h")
+    quality = {"verdict": "warn", "problems": ["warn: no gap: x"]}
+    quality["rules"] = {"warn: no gap: x": "intervals_have_no_holes"}
+    night = Night("2026-11-30", "2026-12-01T00:00:00Z", quality=quality)
+    assert [one.name for one in night.unacknowledged] == ["warn: no gap: x"]
+    night.alerts = [{**older, "is_new": True}]
+    assert [one.name for one in night.unacknowledged] == ["older gaps"]
 
 
 def test_intervals_of_measured_points_alert_nobody(tmp_path, snapshot):
