@@ -1,7 +1,7 @@
 """Alerts about times without records: one for each cause, in local time. An outage that an IPL explains is none."""
 
 import datetime as dt
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def _cause(gap: Gap) -> tuple[str, str, str, str]:
     return gap.from_local, gap.to_local, gap.records, gap.cause
 
 
-def _days(gap: Gap) -> Collection[tuple[str, str]]:
+def _days(gap: Gap) -> set[tuple[str, str]]:
     """The system and every local day of a gap."""
     first, last = (dt.date.fromisoformat(one[:10]) for one in (gap.from_local, gap.to_local))
     return {(gap.system, (first + dt.timedelta(days=i)).isoformat()) for i in range((last - first).days + 1)}
