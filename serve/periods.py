@@ -17,7 +17,8 @@ Z_95 = 1.6448536
 UNITS = {"cpu_busy_pct": "pct", "rate_tps": "tran/s", "cpu_us_per_tran": "us/tran", "response_ms": "ms"}
 
 # Sums whose ratio is the metric, for each hour of the week, of the LPAR and of each service class. Seconds pass once
-# for all LPARs of a system.
+# for all LPARs of a system. CPU of regions is in classes of their own: a workload of several classes has that of a
+# transaction with its regions.
 _HOURS = f"""
     SELECT isodow(interval_start_local) AS weekday, hour(interval_start_local) AS hour, 'cpu_busy_pct' AS metric,
       '' AS class_name, 100 * sum(busy_s) AS above, sum(online_s) AS below
@@ -33,9 +34,43 @@ _HOURS = f"""
           WHERE system_id = $system AND class_kind = 'service_class'
             AND interval_start_local BETWEEN $first AND $last AND {{during}} GROUP BY ALL)
     GROUP BY weekday, hour, class_name
+    UNION ALL
+    SELECT isodow(interval_start_local), hour(interval_start_local), 'cpu_us_per_tran', 'workload ' || workload,
+      sum(appl_cp_pct * interval_s) * 1e4, sum(transactions_ended)
+    FROM (SELECT *, count(DISTINCT class_name) OVER (PARTITION BY workload) AS members
+          FROM marts.fct_transaction_cost
+          WHERE system_id = $system AND class_kind = 'service_class' AND workload <> ''
+            AND interval_start_local BETWEEN $first AND $last AND {{during}})
+    WHERE members > 1 GROUP BY ALL
 """
 Sums = tuple[float, float]
+Days = tuple[dt.date, dt.date]
 Hour = tuple[int, int]
+
+
+def usual(first: dt.date, last: dt.date, change: dt.date | None = None) -> tuple[Days, Days]:
+    """First and last day of the two periods that are compared without others.
+
+    Up to seven days before a change, and as many from it on. Without a change the last seven recorded days and the
+    seven before, or fewer that both have.
+
+    Raises
+    ------
+    ValueError
+        a change that is not within the records, or records of fewer than eight days and no change.
+    """
+    week, day = dt.timedelta(days=7), dt.timedelta(days=1)
+    if change is not None:
+        if not first < change <= last:
+            text = f"change: the date of the change should be from {first + day} to {last}, within the records"
+            raise ValueError(text)
+        return (max(change - week, first), change - day), (change, min(change + week - day, last))
+    if last - first < week:
+        days = (last - first).days + 1
+        text = f"change: weeks are compared, which takes 8 days; {days} were recorded. Give both periods, or a change"
+        raise ValueError(text)
+    length = min(week, last - first - week + day)
+    return (last - week - length + day, last - week), (last - length + day, last)
 
 
 def compared(

@@ -35,6 +35,8 @@ From = Annotated[dt.datetime | None, Query(alias="from", description="first loca
 To = Annotated[dt.datetime | None, Query(description="local time before which intervals start")]
 OfShift = Annotated[str, Query(alias="shift", description="a shift from GET /v1/calendar; default: all intervals")]
 
+OfChange = Annotated[dt.date | None, Query(description="the date of a change, in place of the days of both periods")]
+
 
 def router(service: Service) -> APIRouter:
     """The reading addresses over one state folder."""
@@ -113,16 +115,29 @@ def _add_histories(routes: APIRouter, service: Service) -> None:
     @routes.get("/v1/systems/{system:path}/periods")
     def two_periods(
         system: str,
-        a_from: dt.date,
-        a_to: dt.date,
-        b_from: dt.date,
-        b_to: dt.date,
+        a_from: dt.date | None = None,
+        a_to: dt.date | None = None,
+        b_from: dt.date | None = None,
+        b_to: dt.date | None = None,
+        change: OfChange = None,
         other: str | None = None,
         shift: OfShift = "",
     ) -> Periods:
-        """Compare two periods as measured, of one system or with `other`; first and last day of each are in it."""
-        for name in filter(None, (system, other)):
-            _span(snapshot, name, None, None)
+        """Compare two periods as measured, of one system or with `other`; first and last day of each are in it.
+
+        Without days, the last week and the one before; with a change, the days before it and from it on.
+        """
+        if other:
+            _span(snapshot, other, None, None)
+        recorded = _span(snapshot, system, None, None)
+        if a_from is None or a_to is None or b_from is None or b_to is None:
+            if any((a_from, a_to, b_from, b_to)):
+                message = "a_from: give all of a_from, a_to, b_from and b_to, or none of them"
+                raise Problem(422, "invalid-request", message, field="a_from")
+            try:
+                (a_from, a_to), (b_from, b_to) = periods.usual(recorded[0].date(), recorded[1].date(), change)
+            except ValueError as refused:
+                raise Problem(422, "invalid-request", str(refused), field="change") from None
         for field, first, last in (("a_to", a_from, a_to), ("b_to", b_from, b_to)):
             if last < first:
                 message = f"{field} must not be before the first day of the period, {first} (got {last})"
@@ -131,7 +146,8 @@ def _add_histories(routes: APIRouter, service: Service) -> None:
         if not changes:
             message = "the periods have no recorded weekday in common; choose longer periods"
             raise Problem(422, "nothing-to-compare", message, field="a_from")
-        return Periods(system=system, changes=changes)
+        days = {"a_from": a_from, "a_to": a_to, "b_from": b_from, "b_to": b_to}
+        return Periods(system=system, changes=changes, **{key: day.isoformat() for key, day in days.items()})
 
 
 def _add_cpcs(routes: APIRouter, service: Service) -> None:

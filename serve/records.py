@@ -266,6 +266,10 @@ class Periods(BaseModel):
     """Two periods of a system side by side."""
 
     system: str
+    a_from: str
+    a_to: str
+    b_from: str
+    b_to: str
     changes: list[Change]
 
 

@@ -1,12 +1,14 @@
 """Commands that set measurements side by side: compare."""
 
+import datetime as dt
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from model import documents
 from pipelines import text
+from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
@@ -25,7 +27,7 @@ def compare(
             help="Runs to compare; the first is the baseline. SYSTEM@POINT: a measured point. "
             "SYSTEM@START/END: intervals of a time window (ISO 8601, UTC unless it has an "
             "offset). SYSTEM@steady: the longest period of steady load (SYSTEM@steady:80: around "
-            "80 % busy). SYSTEM@*: every point. SYSTEM: its only point.",
+            "80 % busy). SYSTEM@*: every point. SYSTEM: its only point. A single LPAR: its last two weeks.",
         ),
     ],
     band: Annotated[
@@ -51,9 +53,21 @@ def compare(
         typer.Option(help="Folder for HTML, Markdown and CSV. Default: a folder in ETALON_HOME/comparisons."),
     ] = None,
     save_figures: Annotated[Path | None, typer.Option(help="Folder for the charts as SVG.")] = None,
+    change: Annotated[
+        str | None, typer.Option(metavar="YYYY-MM-DD", help="Of one LPAR: compare before and from this date on.")
+    ] = None,
+    shift: Annotated[str, typer.Option(help="Of one LPAR: count the intervals of this shift only.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Compare measured runs. Reports values, differences and a verdict: better, worse or equivalent."""
+    """Compare measured runs. Reports values, differences and a verdict: better, worse or equivalent.
+
+    Of one LPAR with a history it compares the last seven days with the seven before, by service class.
+    """
+    if len(runs) == 1 and _has_history(runs[0]):
+        _weeks(runs[0], change, shift, as_json)
+        return
+    if change or shift:
+        raise typer.BadParameter("--change and --shift go with one LPAR that has a history")
     if band is not None and confidence is not None:
         raise typer.BadParameter("choose one of --band and --confidence")
     from model.studies.comparison import report
@@ -83,3 +97,55 @@ def compare(
         typer.echo(str(path), err=True)
     for path in comparing.save_figures(found, save_figures) if save_figures is not None else ():
         typer.echo(str(path), err=True)
+
+
+def _has_history(name: str) -> bool:
+    """Whether a system of that name has recorded intervals that belong to no measured point."""
+    from ingest import warehouse
+    from pipelines import steps
+
+    home = Home.from_environment()
+    steps.require_snapshot(home)
+    sql = "SELECT system_id FROM marts.dim_system WHERE run_intervals < intervals"
+    return name in {row["system_id"] for row in warehouse.query(home.snapshot, sql).to_pylist()}
+
+
+def _weeks(system: str, change: str | None, shift: str, as_json: bool) -> None:
+    """Print two periods of an LPAR side by side."""
+    from pipelines import steps
+    from serve import history, periods
+    from serve.snapshot import Snapshot
+
+    home = Home.from_environment()
+    snapshot = Snapshot(home.snapshot)
+    recorded = history.span(snapshot, system)
+    assert recorded is not None
+    try:
+        day = None if change is None else dt.date.fromisoformat(change)
+        a, b = periods.usual(recorded[0].date(), recorded[1].date(), day)
+    except ValueError as refused:
+        raise EtalonError(f"{system}: {refused}", Exit.QUESTION) from None
+    during = steps.calendar(home).condition(shift)
+    changes = periods.compared(snapshot, system, a, b, during=during)
+    spans = {"a_from": a[0], "a_to": a[1], "b_from": b[0], "b_to": b[1]}
+    if as_json:
+        found: dict[str, Any] = {"system": system, **{key: one.isoformat() for key, one in spans.items()}}
+        found["changes"] = [one.model_dump() for one in changes]
+        typer.echo(documents.dumps(found, indent=2))
+        return
+    typer.echo(f"{system}: {a[0]} to {a[1]} against {b[0]} to {b[1]}" + (f", shift {shift}" if shift else ""))
+    typer.echo(text.table([_row(one) for one in changes]) if changes else "no hour of the week is in both periods")
+
+
+def _row(one: Any) -> dict[str, Any]:
+    known = one.lo_pct is not None
+    return {
+        "metric": one.metric,
+        "of": one.class_name,
+        "before": one.a,
+        "after": one.b,
+        "unit": text.unit_sign(one.unit),
+        "change": f"{one.change_pct:+.1f} %",
+        "90 % interval": f"{one.lo_pct:.1f} … {one.hi_pct:.1f} %" if known else "–",
+        "significant": {True: "yes", False: "no", None: "too few days"}[one.significant],
+    }

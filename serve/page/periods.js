@@ -25,24 +25,6 @@ export function weeks(history) {
   };
 }
 
-// Up to a week before a date, and as much from it on, of what was recorded.
-export function around(history, date, shift) {
-  const [at, first, last] = [date, history.first_start_local, history.last_start_local].map(dayOf);
-  if (at <= first || at > last) {
-    const [from, to] = [first + DAY_S, last].map(iso);
-    throw new Error(`The date of the change should be from ${from} to ${to}, within the records.`);
-  }
-  const before = Math.min(7, (at - first) / DAY_S),
-    after = Math.min(7, (last - at) / DAY_S + 1);
-  return {
-    a_from: iso(at - before * DAY_S),
-    a_to: iso(at - DAY_S),
-    b_from: date,
-    b_to: iso(at + (after - 1) * DAY_S),
-    ...(shift && { shift }),
-  };
-}
-
 // What changed from the first period to the second, of one system or with another.
 export async function changed(system, periods) {
   const { changes } = await ask(`/v1/systems/${encodeURIComponent(system)}/periods?${new URLSearchParams(periods)}`);

@@ -292,6 +292,33 @@ def test_a_day_of_a_few_hours_is_compared_with_the_same_hours(client, history):
     assert busy["a"] == busy["b"] == pytest.approx(25 * (1 + (6 * 276 + 3) / 24 / hours))
 
 
+def test_periods_without_days_are_the_last_two_weeks_or_lie_around_a_change(client, history):
+    path = "/v1/systems/PRDA/periods"
+    found = client("GET", path).json()
+    days = [found[key] for key in ("a_from", "a_to", "b_from", "b_to")]
+    assert days == ["2026-09-09", "2026-09-15", "2026-09-16", "2026-09-22"]
+    found = client("GET", f"{path}?change=2026-09-14").json()
+    days = [found[key] for key in ("a_from", "a_to", "b_from", "b_to")]
+    assert days == ["2026-09-07", "2026-09-13", "2026-09-14", "2026-09-20"]
+    cost = next(one for one in found["changes"] if one["metric"] == "cpu_us_per_tran")
+    assert cost["change_pct"] == pytest.approx(10, abs=1)
+    for query, said in (("change=2026-09-07", "from 2026-09-08 to 2026-09-22"), ("a_from=2026-09-07", "give all of")):
+        refused = client("GET", f"{path}?{query}")
+        assert refused.status_code == 422
+        assert said in refused.json()["detail"]
+
+
+def test_a_workload_has_the_cpu_of_its_regions_in_a_comparison(client, history):
+    with duckdb.connect(str(history / "published" / "etalon.duckdb")) as con:
+        con.execute(
+            "INSERT INTO marts.fct_transaction_cost "
+            "SELECT * REPLACE ('REGION' AS class_name, 0.0 AS transactions_ended) FROM marts.fct_transaction_cost"
+        )
+    changes = client("GET", "/v1/systems/PRDA/periods?change=2026-09-14").json()["changes"]
+    costs = {one["class_name"]: one["a"] for one in changes if one["metric"] == "cpu_us_per_tran"}
+    assert costs["workload CICS"] == pytest.approx(2 * costs["HIGH"])
+
+
 def test_periods_without_a_day_of_the_week_in_common_are_refused_with_the_reason(client, history):
     path = "/v1/systems/PRDA/periods?a_from=2026-09-07&a_to=2026-09-08&b_from=2026-09-09&b_to=2026-09-10"
     answer = client("GET", path)

@@ -5,7 +5,7 @@ import { chart, withHoles } from "/static/chart.js";
 import { answering, h, section } from "/static/dom.js";
 import { change, counted, figure, minute, seconds, whole } from "/static/figures.js";
 import { of, overTime, spanForm, spanOf } from "/static/history.js";
-import { around, changed } from "/static/periods.js";
+import { changed } from "/static/periods.js";
 import { address, keep } from "/static/route.js";
 import { shiftField } from "/static/shifts.js";
 import { table } from "/static/table.js";
@@ -50,7 +50,7 @@ export async function lpar(body, { system, params, known }) {
     ...ziips(history),
     ...msu(history),
     classTable(system, classes, { ...span, shift }),
-    aroundDate(system, about, params),
+    aroundDate(system, params),
   );
   if (params.get("class")) body.append(await oneClass(path, system, params.get("class"), query));
   body.append(behind(path, about, params));
@@ -190,14 +190,14 @@ function workloads(classes) {
 }
 
 // What changed at a date, such as that of a release: the days before it beside as many from it on.
-function aroundDate(system, about, params) {
+function aroundDate(system, params) {
   const found = h("div", { ariaLive: "polite" }),
     answered = answering(found);
   const date = h("input", { type: "date", required: true, value: params.get("change") ?? "" });
   const show = async (event) => {
     event?.preventDefault();
     if (event) keep("lpar", { ...Object.fromEntries(params), system, change: date.value });
-    await answered(async () => measuredTable(await changed(system, around(about, date.value, params.get("shift")))));
+    await answered(async () => measuredTable(await changed(system, { change: date.value, shift: params.get("shift") ?? "" })));
   };
   if (date.value) show();
   return section(

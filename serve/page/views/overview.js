@@ -4,7 +4,7 @@ import { ask } from "/static/client.js";
 import { answering, h, refusal, section } from "/static/dom.js";
 import { change, clock, day, daysUntil, figure, lasting, minute, staleness, whole } from "/static/figures.js";
 import { resourceName } from "/static/parts.js";
-import { FEWEST_DAYS, changed, daysOf, weeks } from "/static/periods.js";
+import { FEWEST_DAYS, changed, daysOf } from "/static/periods.js";
 import { address } from "/static/route.js";
 import { shiftField } from "/static/shifts.js";
 import { table } from "/static/table.js";
@@ -273,7 +273,7 @@ function lastWeek(histories, shift) {
   if (!long.length) return [];
   const found = h("div", { ariaLive: "polite" });
   answering(found)(async () => {
-    const answers = await Promise.allSettled(long.map((history) => changed(history.system, { ...weeks(history), ...(shift && { shift }) })));
+    const answers = await Promise.allSettled(long.map((history) => changed(history.system, { shift })));
     const rows = answers
       .flatMap(({ value }, i) => (value ?? []).map((one) => [long[i].system, one]))
       .filter(([, one]) => one.significant && Math.abs(one.change_pct) >= LEAST_CHANGE_PCT)
