@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
@@ -12,8 +13,16 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+_ATTEMPTS = 3
+
+
 class Runner(Protocol):
-    """Runs functions. They and their items and results can be pickled; one may run again where its result was lost."""
+    """Runs functions. They and their items and results can be pickled; one may run again where its result was lost.
+
+    unit_bytes: bytes of a dump that are worth a task.
+    """
+
+    unit_bytes: int
 
     def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """The result for each item, in their order. Raises what the function raises."""
@@ -23,6 +32,8 @@ class Runner(Protocol):
 class Here:
     """Runs functions in this process."""
 
+    unit_bytes = 24 << 20
+
     def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """The result for each item, in their order, each when it is asked for."""
         return map(function, items)
@@ -31,8 +42,10 @@ class Here:
 class Processes:
     """Runs functions in processes, as many as there are processors unless it is said; they end with the block.
 
-    Processes start when they are needed, each with an interpreter of its own.
+    Processes start when they are needed, each with an interpreter of its own. Where one was killed, all start anew.
     """
+
+    unit_bytes = 24 << 20
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or processors()
@@ -44,16 +57,34 @@ class Processes:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._close()
+
+    def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """The result for each item, in their order. Raises what the function raises.
+
+        BrokenProcessPool where a process has been killed three times before the same item was done.
+        """
+        left = list(items)
+        attempts = _ATTEMPTS
+        while left:
+            if self._pool is None:
+                spawning = multiprocessing.get_context("spawn")
+                self._pool = ProcessPoolExecutor(self.workers, spawning, initializer=_end_with_parent)
+            try:
+                for result in self._pool.map(function, tuple(left)):
+                    del left[0]
+                    attempts = _ATTEMPTS
+                    yield result
+            except BrokenProcessPool:
+                self._close()
+                attempts -= 1
+                if not attempts:
+                    raise
+
+    def _close(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
-
-    def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """The result for each item, in their order. Raises what the function raises, or that a process has died."""
-        if self._pool is None:
-            spawning = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, spawning, initializer=_end_with_parent)
-        return self._pool.map(function, items)
 
 
 def _end_with_parent() -> None:

@@ -86,8 +86,12 @@ def ingest(
     progress: LoadProgress | None = None,
     own_layouts: Sequence[Path] | None = None,
     kind: str | None = None,
+    runner: "Runner | None" = None,
 ) -> list[Any]:
-    """Load files into the warehouse, read as `kind` if there is one; one `ingest.warehouse.FileReport` per file."""
+    """Load files into the warehouse, read as `kind` if there is one; one `ingest.warehouse.FileReport` per file.
+
+    runner: decodes dumps of 4 MB or more; this process and processes of this machine without one.
+    """
     home.require_writable()
     from ingest import warehouse
     from ingest.allocation import keep_freed_memory
@@ -104,6 +108,7 @@ def ingest(
         progress=progress,
         kind=chosen,
         limits=partial(unpacking, home),
+        runner=runner,
     )
 
 

@@ -66,11 +66,13 @@ class Digest:
 class Content:
     """What a file of `size` bytes holds: a quick key of it, and its digest, which another thread computes meanwhile.
 
-    Everything raises StillChanging where the file has another length by now, and OSError.
+    Everything raises StillChanging where the file has another length by now, and OSError. key: where it is known.
     """
 
-    def __init__(self, path: str | Path, size: int, prefixes: Sequence[int] = ()) -> None:
+    def __init__(self, path: str | Path, size: int, prefixes: Sequence[int] = (), key: int | None = None) -> None:
         self.size = size
+        if key is not None:
+            self.key = key
         self._path = path
         self._unwanted = Event()
         self._thread = ThreadPoolExecutor(1, "digest", self._started)

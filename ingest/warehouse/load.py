@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -33,6 +33,7 @@ from ingest.files.outcome import (
     holds_nothing,
     unreadable,
 )
+from ingest.formats.cics.dictionary import DictionaryMemory
 from ingest.formats.identify import HEAD_BYTES, Identity, Kind, identify
 from ingest.registry import Registry
 from ingest.running import Here, Processes, Runner
@@ -41,6 +42,7 @@ from ingest.warehouse import ledger, overlaps, parts
 from ingest.warehouse.errors import is_damage
 from ingest.warehouse.removal import take_out
 from ingest.warehouse.tables import Tables, layouts_version
+from ingest.warehouse.waves import Waves
 from ingest.warehouse.writer import open_writer
 
 #: When to load content again that the ledger already has: never, when layouts have changed since, or always.
@@ -54,13 +56,8 @@ _ATTEMPTS = 2
 _REPLACING = ("etalon_run", "etalon_group")
 _TOGETHER_BYTES = 4 << 20
 """Files share a transaction until they have so many bytes, and so the statements that write their rows."""
-_IN_UNITS = frozenset({Kind.SMF})
-_UNIT_BYTES = 24 << 20
-"""Bytes of a unit, and of the smallest dump that is decoded in units."""
 _FEWEST_UNITS = 8
 """Units for which further processes are started: for fewer, starting them costs more than they save."""
-_PART_BYTES = 4 << 20
-"""Rows of a unit that take so many bytes in memory become a part, fewer go into the table: a file costs every query."""
 
 
 def load(
@@ -72,6 +69,7 @@ def load(
     progress: Progress | None = None,
     kind: Kind | None = None,
     limits: Callable[[], Limits] = Limits,
+    runner: Runner | None = None,
 ) -> list[FileReport]:
     """Load files, folders and patterns into the database at `db_path`; one report per file, in order.
 
@@ -83,17 +81,26 @@ def load(
     archives, AMATERSE and TRANSMIT files are unpacked beside the database, each file inside with a report of its own,
     within limits that are asked for when the first of them comes; `-` is standard input.
 
+    Dumps of 4 MB or more are decoded by `runner`, if there is one. Without one, dumps of 24 MB or more are decoded in
+    units, by processes where these are many.
+
     Raises WarehouseError (WarehouseLocked while another process writes) when the database cannot be opened at all.
     """
     inputs = expand(paths)
     if not any(isinstance(item, str) for item in inputs):
         return [item for item in inputs if isinstance(item, FileReport)]
-    with open_writer(db_path) as con, _scratch(Path(db_path).parent) as scratch, Processes() as runner:
+    with open_writer(db_path) as con, _scratch(Path(db_path).parent) as scratch, Processes() as processes:
         say = progress or (lambda path, step, records: None)
-        loader = _Loader(con, registry, reload, say, scratch, kind, limits, runner)
+
+        def runner_for(count: int) -> Runner:
+            return runner or (processes if count >= _FEWEST_UNITS else Here())
+
+        least = min(runner.unit_bytes, _TOGETHER_BYTES) if runner else Here.unit_bytes
+        loader = _Loader(con, registry, reload, say, scratch, kind, limits, runner_for, least)
         reports: list[FileReport] = []
-        for item in inputs:
-            reports += [item] if isinstance(item, FileReport) else loader.load(item)
+        for place, item in enumerate(inputs):
+            following = [path for path in inputs[place + 1 :] if isinstance(path, str)]
+            reports += [item] if isinstance(item, FileReport) else loader.load(item, following)
         loader.commit()
         loader.finish()
         return [loader.anew(report) for report in reports]
@@ -131,7 +138,8 @@ class _Loader:
         scratch: Path,
         kind: Kind | None,
         limits: Callable[[], Limits],
-        runner: Runner,
+        runner_for: Callable[[int], Runner],
+        least_bytes: int,
     ) -> None:
         self._con = con
         self._registry = registry
@@ -143,13 +151,13 @@ class _Loader:
         self._kind = kind
         self._damaged: set[str] = set()
         self._overlapping: frozenset[str] = frozenset()
-        self._runner = runner
+        self._following: list[str] = []
         self._fresh: list[Part] = []
         self._version = layouts_version(registry)
         ledger.create(con)
         self._tables = Tables(con)
         self._tables.bring_up_to(registry)
-        self._parts = parts.folder(con)
+        self._waves = Waves(con, registry, kind, parts.folder(con), runner_for, least_bytes, self._dictionaries)
         self._rows = self._tables.held()
         self._together: list[tuple[Path, FileReport]] = []
         self._together_bytes = 0
@@ -189,8 +197,9 @@ class _Loader:
         found.container = report.container
         return found
 
-    def load(self, path: str) -> list[FileReport]:
-        """Load one file, or the files inside it where it is a container."""
+    def load(self, path: str, following: list[str]) -> list[FileReport]:
+        """Load one file, or the files inside it where it is a container; following: paths that come after it."""
+        self._following = following
         if path == STANDARD_INPUT:
             with standard_input(self._scratch) as spooled:
                 return self._load_any(spooled, "standard input")
@@ -262,7 +271,8 @@ class _Loader:
         real = name if spooled else shown(os.path.realpath(path))
         self._progress(name, "hash", 0)
         earlier = ledger.of_path(self._con, real)
-        with Content(path, before.size, [entry.bytes for entry in earlier]) as content:
+        lengths = [entry.bytes for entry in earlier]
+        with Content(path, before.size, lengths, self._waves.key(str(path), before)) as content:
             known = self._known(content, earlier)
             if Fingerprint.of(path) != before:
                 raise StillChanging
@@ -273,14 +283,15 @@ class _Loader:
             report = FileReport(name, bytes=before.size, kind=str(identity.kind))
             file_id = known.file_id if known else self._new_id(content)
             content.make_way()
+            in_units = self._waves.has(identity, before.size)
             if not self._together:
                 self._con.execute("BEGIN")
             self._fresh = []
             try:
                 self._clear(content, known, earlier, identity.kind)
-                if identity.kind in _IN_UNITS and before.size >= _UNIT_BYTES:
+                if in_units:
                     file = units.File(str(path), file_id, identity, before.size)
-                    accounts, replaced = self._insert_units(file, name), list[int]()
+                    accounts, replaced = self._insert_units(file, before, name), list[int]()
                 else:
                     accounts, replaced = self._insert(path, name, identity, file_id)
                 report.sha256 = content.digest.sha256
@@ -297,8 +308,12 @@ class _Loader:
                 undone = self._roll_back()
                 for part in self._fresh:
                     Path(part.path).unlink(missing_ok=True)
-                if undone and isinstance(error, Exception):
+                shared = in_units and self._waves.is_shared
+                if in_units:
+                    self._waves.discard()
+                if (undone or shared) and isinstance(error, Exception):
                     self._load_apart(undone)
+                    self._following = []
                     return self._load(path, name, identity, apart=True)
                 if isinstance(error, (StillChanging, OSError)) or not isinstance(error, Exception) or is_damage(error):
                     raise
@@ -374,34 +389,32 @@ class _Loader:
                 self._progress(name, "batch", accounts.records)
         return accounts, replaced
 
-    def _insert_units(self, file: units.File, name: str) -> Accounts:
-        """Decode a large file in units, on all processors; its account.
-
-        Its large tables become parts; the rest of its rows go into the tables.
-        """
+    def _dictionaries(self) -> DictionaryMemory | None:
         from ingest.formats.cics.performance import MonitoringDecoder
 
-        planned = units.plan([file], _UNIT_BYTES, self._registry)
-        runner = self._runner if len(planned) >= _FEWEST_UNITS else Here()
-        scans = list(runner.run(units.scan, planned))
         known = self._handlers.get("cics_monitoring")
-        settled = units.settle(planned, scans, known.memory if isinstance(known, MonitoringDecoder) else None)
+        return known.memory if isinstance(known, MonitoringDecoder) else None
+
+    def _insert_units(self, file: units.File, seen: Fingerprint, name: str) -> Accounts:
+        """Have a large dump decoded in units, together with those that follow it, and write its rows; its account.
+
+        Its large tables are parts; the rest of its rows go into the tables.
+        """
         accounts, found = Accounts(), list[Part]()
         self._fresh = found
-        decode = partial(units.decode, folder=self._parts, least_bytes=_PART_BYTES)
-        for decoded in runner.run(decode, settled):
-            found += decoded.parts
-            for (_, table), rows in decoded.rows.items():
+        for share in self._waves.take(file, seen, self._following):
+            found += share.parts
+            for table, rows in share.rows.items():
                 for some in rows:
                     if table == QUARANTINE:
                         ledger.keep(self._con, some)
                     else:
                         self._rows.add(table, some)
-            for part in (part for part in decoded.parts if part.table == QUARANTINE):
+            for part in (part for part in share.parts if part.table == QUARANTINE):
                 ledger.keep_file(self._con, file.file_id, part.path)
                 Path(part.path).unlink()
-            overlaps.record_incomplete(self._con, file.file_id, decoded.incomplete.get(file.file_id, {}))
-            accounts.join(decoded.accounts[file.file_id])
+            overlaps.record_incomplete(self._con, file.file_id, share.incomplete)
+            accounts.join(share.accounts)
             self._progress(name, "batch", accounts.records)
         self._tables.add_parts([part for part in found if part.table != QUARANTINE])
         return accounts

@@ -128,9 +128,14 @@ def ingest(
     kind: Annotated[
         ReadAs | None, typer.Option(help="Read all files as this kind. Default: recognise the kind by content.")
     ] = None,
+    runner: Annotated[
+        str | None, typer.Option(help=f"{runners.HELP} Decodes dumps of 4 MB or more.")
+    ] = None,
     layouts: Layouts = None,
 ) -> None:
     """Load files into the warehouse. Each content is loaded once, and every byte is accounted for."""
+    from contextlib import nullcontext
+
     from ingest.files.outcome import exit_code
 
     home, reporter = Home.from_environment(), Reporter()
@@ -139,7 +144,7 @@ def ingest(
         done = f", {text.counted(records, 'record')}" if records else ""
         reporter.show(f"{short(path)}: {DOING.get(step, step)}{done}")
 
-    with reporter.step("ingesting"):
+    with reporter.step("ingesting"), runners.open_runner(runner) if runner else nullcontext() as engine:
         reports = steps.ingest(
             home,
             paths,
@@ -147,6 +152,7 @@ def ingest(
             progress=report_progress,
             own_layouts=layouts,
             kind=kind.value if kind else None,
+            runner=engine,
         )
         reporter.note(text.counted(len(reports), "file"))
     if as_json:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
@@ -34,6 +35,26 @@ def test_what_a_function_raises_is_raised(runner) -> None:
     with pytest.raises(ValueError, match="6 is too large"):
         list(runner.run(negative, [1, 6]))
 
+
+def killed_at_first(marker: str) -> int:
+    """Kills its process unless it did so before."""
+    if not os.path.exists(marker):  # noqa: PTH110 (a path as it travels)
+        open(marker, "w").close()  # noqa: PTH123
+        os.kill(os.getpid(), signal.SIGKILL)
+    return len(marker)
+
+
+def killed(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_items_of_killed_processes_run_again_and_some_end_the_run(tmp_path) -> None:
+    markers = [str(tmp_path / name) for name in ("a", "bb")]
+    with Processes(1) as runner:
+        assert list(runner.run(killed_at_first, markers)) == [len(marker) for marker in markers]
+        with pytest.raises(BrokenProcessPool):
+            list(runner.run(killed, [1]))
+        assert list(runner.run(negative, [2])) == [-2]
 
 
 def test_processes_end_with_a_killed_parent(tmp_path) -> None:

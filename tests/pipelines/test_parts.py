@@ -7,7 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest.warehouse import drop_rows, load
+from ingest.running import Here
+from ingest.warehouse import drop_rows, load, waves
 from pipelines.building import touched, window
 from pipelines.building.touched import Span
 from pipelines.building.window import Cut
@@ -25,8 +26,8 @@ def warehouses(tmp_path, new_warehouse, few_layouts, monkeypatch) -> list[Path]:
     (tmp_path / "a.smf").write_bytes(dump("rdw"))
     made = [new_warehouse(tmp_path / form / "etalon.duckdb") for form in ("tables", "parts")]
     load([tmp_path / "a.smf"], made[0], few_layouts.registry)
-    monkeypatch.setattr(LOADER, "_UNIT_BYTES", 60_000)
-    monkeypatch.setattr(LOADER, "_PART_BYTES", 1)
+    monkeypatch.setattr(Here, "unit_bytes", 60_000)
+    monkeypatch.setattr(waves, "_PART_BYTES", 1)
     load([tmp_path / "a.smf"], made[1], few_layouts.registry)
     for path in made:
         with duckdb.connect(str(path)) as con:

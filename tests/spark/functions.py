@@ -1,15 +1,13 @@
 """Functions that workers of a cluster run in tests, and a driver that is killed."""
 
 import datetime as dt
-import os
-import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
+from ingest.warehouse import waves
 from pipelines import steps
 from pipelines.home import Home
+from tests.runners import Killing
 from tests.spark.cluster import SETTINGS
 
 
@@ -18,32 +16,14 @@ def imported(_: int) -> list[str]:
     return sorted({name.partition(".")[0] for name in sys.modules})
 
 
-class Twice:
-    """A runner that runs every item twice and takes the later result, as where a task was taken for lost."""
-
-    def __init__(self, runner: Any) -> None:
-        self.runner = runner
-
-    def run(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        given = list(items)
-        return iter(list(self.runner.run(function, given + given))[len(given) :])
-
-
-class Killing:
-    """A runner that kills its own process when all tasks are done: before the driver commits anything."""
-
-    def __init__(self, runner: Any) -> None:
-        self.runner = runner
-
-    def run(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        list(self.runner.run(function, items))
-        os.kill(os.getpid(), signal.SIGKILL)
-        yield
-
-
 if __name__ == "__main__":
     from pipelines.spark import Spark
 
-    _, master, home = sys.argv
+    _, master, state, *dumps = sys.argv
+    home = Home(Path(state))
     with Spark(master, SETTINGS) as spark:
-        steps.build(Home(Path(home)), everything=True, window=dt.timedelta(days=1), runner=Killing(spark))
+        if dumps:
+            waves._PART_BYTES = 1
+            steps.ingest(home, dumps, runner=Killing(spark, 60_000))
+        else:
+            steps.build(home, everything=True, window=dt.timedelta(days=1), runner=Killing(spark))

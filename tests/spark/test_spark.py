@@ -8,16 +8,16 @@ import subprocess
 import sys
 import threading
 
-import duckdb
 import pytest
 
-from ingest import units
-from ingest.formats.identify import HEAD_BYTES, identify
-from ingest.registry import load as load_layouts
-from ingest.running import Here
+from ingest.warehouse import waves
 from pipelines import steps
 from pipelines.exits import EtalonError
+from pipelines.home import Home
+from tests.ingest.units.dumps import dump
+from tests.ingest.warehouse.test_parts import content, files, named
 from tests.pipelines.odd_builds import assert_equal, marts, odd_warehouse
+from tests.runners import Twice
 from tests.spark import functions
 from tests.spark.cluster import ROOT, SETTINGS, Cluster, running
 
@@ -84,33 +84,39 @@ def test_results_come_in_order_and_errors_as_they_are_raised(cluster):
 
 @with_spark
 @pytest.mark.timeout(1800)
-def test_units_of_a_dump_decode_on_a_cluster_to_the_rows_of_one_process(cluster, tmp_path, at_once):
-    home, _ = at_once
-    dump, layouts = home.root / "earlier.smf", load_layouts()
-    file = units.File(str(dump), 7, identify(dump.name, dump.read_bytes()[:HEAD_BYTES]), dump.stat().st_size)
-    found = []
-    with spark(cluster) as runner:
-        for engine in (Here(), functions.Twice(runner)):
-            planned = units.plan([file], 4096, layouts)
-            settled = units.settle(planned, list(engine.run(units.scan, planned)))
-            decoded = list(engine.run(Decode(str(tmp_path / type(engine).__name__)), settled))
-            paths = sorted(part.path for unit in decoded for part in unit.parts if part.table == "smf70_1_cpu")
-            assert len(settled) > 2
-            with duckdb.connect() as con:
-                rows = con.execute("SELECT * FROM read_parquet(?) ORDER BY ALL", [paths]).fetchall()
-            found.append((rows, sum(sum(a.records for a in unit.accounts.values()) for unit in decoded)))
-    assert found[0] == found[1]
-    assert found[0][0]
+def test_a_load_on_a_cluster_is_that_of_one_process_whatever_is_killed(tmp_path, monkeypatch):
+    """Tasks run twice, a worker is killed, and the driver before it commits; then all is loaded once."""
+    monkeypatch.setattr(waves, "_PART_BYTES", 1)
+    dumps = [tmp_path / "a.smf", tmp_path / "b.smf"]
+    dumps[0].write_bytes(dump("rdw"))
+    dumps[1].write_bytes(dump("bdw") + dump("bdw"))
+    homes = [Home(tmp_path / name) for name in ("one", "cluster")]
+    steps.ingest(homes[0], dumps)
+    with running(tmp_path, 2) as cluster:
+        command = [sys.executable, "-m", "tests.spark.functions", cluster.address, str(homes[1].root), *map(str, dumps)]
+        killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert killed.returncode == -9, killed.stderr[-2000:]
+        assert files(homes[1].warehouse) and not named(homes[1].warehouse)
+        done = threading.Event()
 
+        def kill_after_the_first_file() -> None:
+            before = files(homes[1].warehouse)
+            while not done.wait(0.02):
+                if files(homes[1].warehouse) - before:
+                    cluster.kill_worker(1)
+                    return
 
-class Decode:
-    """`units.decode` into a folder."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def __call__(self, unit):
-        return units.decode(unit, self.folder)
+        killer = threading.Thread(target=kill_after_the_first_file)
+        with spark(cluster) as runner:
+            killer.start()
+            try:
+                steps.ingest(homes[1], dumps, runner=Twice(runner, 60_000))
+            finally:
+                done.set()
+                killer.join()
+        assert cluster.workers[1].poll() is not None, "the worker was killed"
+    assert content(homes[0].warehouse) == content(homes[1].warehouse)
+    assert named(homes[1].warehouse) < files(homes[1].warehouse)
 
 
 @with_spark
@@ -132,7 +138,7 @@ def test_marts_are_those_of_one_process_where_a_worker_is_killed_and_tasks_run_t
         with spark(cluster) as runner:
             killer.start()
             try:
-                steps.build(home, everything=True, window=DAY, runner=functions.Twice(runner))
+                steps.build(home, everything=True, window=DAY, runner=Twice(runner))
             finally:
                 done.set()
                 killer.join()

@@ -8,19 +8,22 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from ingest import units
+from ingest.running import Here, Processes
 from ingest.snapshot import BadQuery
-from ingest.warehouse import FileReport, load, prepare, publish, query, remove
+from ingest.warehouse import FileReport, load, prepare, publish, query, remove, waves
 from tests.ingest.units.dumps import dump
+from tests.runners import Twice
 
 LOADER = sys.modules["ingest.warehouse.load"]
 
 
 @pytest.fixture
 def in_parts(monkeypatch):
-    """Dumps of a few kilobytes are large, those of four units are decoded in processes, and a row makes a file."""
-    monkeypatch.setattr(LOADER, "_UNIT_BYTES", 60_000)
-    monkeypatch.setattr(LOADER, "_PART_BYTES", 1)
-    monkeypatch.setattr(LOADER, "_FEWEST_UNITS", 4)
+    """Dumps of a few kilobytes are large, and a row makes a file."""
+    monkeypatch.setattr(Here, "unit_bytes", 60_000)
+    monkeypatch.setattr(waves, "_PART_BYTES", 1)
+    monkeypatch.setattr(LOADER, "_FEWEST_UNITS", 1000)
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +74,81 @@ def named(database: Path) -> set[str]:
         return {path for (path,) in con.execute("SELECT path FROM meta.part").fetchall()}
 
 
-def test_rows_ledger_and_overlaps_are_those_of_a_load_into_tables(database, layouts, inputs, in_tables, in_parts):
+def test_rows_ledger_and_overlaps_are_those_of_a_load_into_tables(
+    database, layouts, inputs, in_tables, in_parts, monkeypatch
+):
+    monkeypatch.setattr(LOADER, "_FEWEST_UNITS", 4)
     reports = load([inputs], database, layouts)
     assert [vars(report) for report in reports] == [vars(report) for report in in_tables[0]]
     assert content(database) == in_tables[1]
     assert named(database) == files(database)
     assert {path.partition("/")[0] for path in files(database)} >= {"smf110_1_performance", "record_identity"}
     assert [report.status for report in load([inputs], database, layouts)] == ["unchanged"] * 2
+
+
+class Failing(Here):
+    """Cannot decode units with records of one file."""
+
+    unit_bytes = 1 << 30
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def run(self, function, items):
+        given = list(items)
+        if function is not units.scan and any(self.name in piece.file.path for unit in given for piece in unit.pieces):
+            raise ValueError("a defect")
+        return map(function, given)
+
+
+def test_files_decoded_together_in_processes_twice_are_those_loaded_one_after_another(
+    database, layouts, inputs, in_tables, monkeypatch
+):
+    monkeypatch.setattr(waves, "_PART_BYTES", 1)
+    with Processes(2) as processes:
+        reports = load([inputs], database, layouts, runner=Twice(processes, 60_000))
+    assert [vars(report) for report in reports] == [vars(report) for report in in_tables[0]]
+    assert content(database) == in_tables[1]
+    left = {path for path in files(database) - named(database) if not path.startswith("quarantine/")}
+    assert len(left) == len(named(database)), "those of the other attempt"
+    publish(database, database.with_name("s.duckdb"), layouts)
+    assert files(database) == named(database)
+
+
+def test_a_file_that_cannot_be_decoded_takes_none_of_those_in_its_unit_with_it(database, layouts, inputs, monkeypatch):
+    monkeypatch.setattr(LOADER, "_TOGETHER_BYTES", 1000)
+    reports = load([inputs], database, layouts, runner=Failing("2.smf"))
+    assert [report.status for report in reports] == ["loaded", "failed"]
+    assert [report.status for report in load([inputs], database, layouts)] == ["unchanged", "loaded"]
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from ingest import registry
+from ingest.running import Here
+from ingest.warehouse import load, waves
+from tests.runners import Killing
+
+waves._PART_BYTES = 1
+database, inputs, layouts = sys.argv[1:]
+registry.LAYOUT_DIR = Path(layouts)
+load([inputs], database, registry.load(), runner=Killing(Here(), 60_000))
+"""
+
+
+def test_a_driver_killed_before_it_commits_has_loaded_nothing(
+    database, layouts, inputs, in_tables, in_parts, few_layouts
+):
+    command = [sys.executable, "-c", KILLED, str(database), str(inputs), str(few_layouts.folder)]
+    assert subprocess.run(command, check=False).returncode == -9
+    left = files(database)
+    assert left and not named(database)
+    load([inputs], database, layouts)
+    assert content(database) == in_tables[1]
+    publish(database, database.with_name("s.duckdb"), layouts)
+    assert files(database) == named(database)
+    assert not named(database) & left
 
 
 def test_loaded_again_a_file_has_other_files_and_the_same_rows(loaded, inputs, layouts, in_tables):
