@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.twins import history
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
 from model.capacity import ask, bundle
 from model.lab.twin import live
 from model.lab.twin.description import Twin
@@ -49,7 +49,7 @@ def model(users: bool) -> Mapping[str, Any]:
     lived = live(_twin(users))
     seen = [measured(lived, lpar) for lpar in lived.lpars]
     found = history(lived, seen, 0)
-    return bundle.build({found.system_id: entry(found)}, data={}, validation={})
+    return bundle.build({found.system_id: calibrate_lpar(found)}, data={}, validation={})
 
 
 def _twin(users: bool) -> Twin:

@@ -15,8 +15,8 @@ import numpy as np
 
 from model.calibration.devices import with_device_waits
 from model.calibration.history import Devices, History, SharedMachine
-from model.calibration.neighbours import beside
-from model.calibration.production import Unusable, entry
+from model.calibration.lpar import NotCalibratable, calibrate_lpar
+from model.calibration.neighbours import with_neighbours
 from model.capacity import ask, bundle
 from model.lab.twin import live, truth
 from model.lab.twin.activity import BUCKET_LIMITS_PCT, Lived
@@ -147,8 +147,8 @@ def results(family: str, seed: int) -> Iterator[tuple[Compared, float]]:
     systems = {}
     hourly = {}
     found = {f"{number}": history(lived, seen, number) for number in range(len(seen))}
-    for h in (beside(one, found) for one in found.values()):
-        systems[h.system_id] = entry(h)
+    for h in (with_neighbours(one, found) for one in found.values()):
+        systems[h.system_id] = calibrate_lpar(h)
         top = int(h.busy_s.argmax())
         hourly.update({name: float(3600 * h.ended[top, c] / h.seconds[top]) for c, name in enumerate(h.classes)})
     model = bundle.build(systems, data={}, validation={})
@@ -167,7 +167,7 @@ def main(arguments: Sequence[str]) -> None:
             begun = time.monotonic()
             try:
                 rows = list(results(family, seed))
-            except (SimulationError, Unusable, ValueError) as error:
+            except (SimulationError, NotCalibratable, ValueError) as error:
                 print(f"{family} {seed}: {error}", flush=True)
                 continue
             for row, hourly in rows:

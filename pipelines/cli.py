@@ -199,7 +199,7 @@ def _with_remedy(error: click.ClickException) -> click.ClickException:
     """The error; where a key of the question was taken for an option, with how it is given."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error
-    from model.capacity.questions import KEYS, PREFIXES
+    from model.capacity.question_keys import KEYS, PREFIXES
 
     # The name of a class or limit stays as it is written.
     kind, dot, name = error.option_name.lstrip("-").partition(".")
@@ -216,7 +216,7 @@ def explain(error: Exception) -> tuple[str, Exit]:
     Rooms are not imported for it: an error of theirs can only have come from a module that is loaded.
     """
     own: dict[str, Exit] = {
-        "model.capacity.questions.QuestionError": Exit.QUESTION,
+        "model.capacity.values.QuestionError": Exit.QUESTION,
         "model.capacity.bundle.BundleError": Exit.NOT_READY,
         "model.registry.store.NoVersionError": Exit.QUESTION,
         "model.lab.errors.LabError": Exit.QUESTION,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from model.capacity.plans import FORM, plan_keys
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 from pipelines.exits import EtalonError, Exit
 
 

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.home import DBT_PROJECT, Home
@@ -16,6 +17,8 @@ from state.catalogue import DEFINITIONS
 
 if TYPE_CHECKING:
     import duckdb
+
+    from model.capacity.parameters import SystemParameters
 
 TABLE = "meta.definition"
 _GROUPS = "SELECT DISTINCT * EXCLUDE (file_id) FROM raw.etalon_group ORDER BY ALL"
@@ -60,11 +63,11 @@ def published(home: Home) -> dict[str, str]:
     return dict(DEFINITIONS.read_or(home.definitions, {}))
 
 
-def marked(home: Home, systems: Mapping[str, Any]) -> dict[str, Any]:
-    """Systems as a bundle holds them, each with the digest of what its marts were defined by."""
+def marked(home: Home, systems: "Mapping[str, SystemParameters]") -> "dict[str, SystemParameters]":
+    """Parameters of systems, each with the digest of what its marts were defined by."""
     known = published(home)
     found = {name: known.get(name.partition("/")[0], known.get("", "")) for name in systems}
-    return {name: {**entry, "definition": found[name]} for name, entry in systems.items()}
+    return {name: replace(one, definition=found[name]) for name, one in systems.items()}
 
 
 def _formulas() -> str:

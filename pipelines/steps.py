@@ -446,7 +446,7 @@ def _fit(home: Home, say: Progress) -> Fitted:
         home.champion,
         tuple(sorted(systems)),
         {**fitted.refused, **version.faults},
-        {name: entry["kept"] for name, entry in systems.items() if "kept" in entry},
+        {name: one.kept for name, one in systems.items() if one.kept is not None},
         (*drifted(found.scores, validation.drift), *(f"{name}: {why}" for name, why in found.faults.items())),
         faults,
     )
@@ -489,12 +489,14 @@ def standing(home: Home) -> Mapping[str, Any] | None:
 
 def read_bundle(home: Home) -> Mapping[str, Any] | None:
     """The bundle in force, None where there is none. Raises OSError, and StateDamaged, also for another schema."""
-    from model.capacity.bundle import SCHEMA
 
     def parse(content: dict[str, Any]) -> dict[str, Any]:
+        # Parameters need NumPy, which commands without a model do without.
+        from model.capacity.bundle import SCHEMA, typed
+
         if content["schema"] != SCHEMA:
             raise ValueError(f"schema {content['schema']!r}, expected {SCHEMA!r}")
-        return content
+        return typed(content)
 
     return CHAMPION.read(home.champion, parse)
 

@@ -1,6 +1,6 @@
 """Recorded transactions of a system in the published snapshot, CICS tasks or else IMS messages, and their replay."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -57,7 +57,7 @@ order by smf_sid
 """
 
 
-def recorded(home: Home, system: str, classes: list[str]) -> tuple[Any, datetime | None]:
+def recorded(home: Home, system: str, classes: Sequence[str]) -> tuple[Any, datetime | None]:
     """The begin-to-end transactions of the busiest quarter of an hour, and the local time in the middle of it.
 
     CICS tasks are counted by service class, IMS messages by transaction code; the time is None where records have none.
@@ -104,29 +104,30 @@ def replayed(
 
     Raises EtalonError as :func:`recorded`, QuestionError for the load, NothingToReplay where too few were recorded.
     """
-    from model.capacity.network import described
-    from model.capacity.questions import QuestionError, system_entry
+    from model.capacity.network_export import export_network
+    from model.capacity.question_keys import system_entry
+    from model.capacity.values import QuestionError
     from model.validation import replay
 
-    entry = system_entry(bundle, system)
-    found, local = recorded(home, system, [stream["name"] for stream in entry["streams"]])
+    parameters = system_entry(bundle, system)
+    found, local = recorded(home, system, parameters.class_names)
     asked = dict(at or {})
-    if not asked and local is not None and entry.get("profile"):
+    if not asked and local is not None and parameters.recorded is not None:
         asked = {"when": local.isoformat(timespec="minutes")}
     try:
-        network = described(bundle, system, asked)
+        network = export_network(bundle, system, asked)
     except QuestionError:
         if at:
             raise
         # The transactions are from a time without a calibrated interval.
-        network = described(bundle, system)
+        network = export_network(bundle, system)
     return dict(network.load.at), replay.replayed(network, found, seed)
 
 
 def agreements(home: Home, systems: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """By system with recorded transactions, how far the replayed responses are, as the gate keeps it."""
     from ingest.snapshot import SnapshotError
-    from model.capacity.questions import QuestionError
+    from model.capacity.values import QuestionError
     from model.network import NetworkError
     from model.network.simulator import SimulationError
     from model.validation.replay import NothingToReplay, judged

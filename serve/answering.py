@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from model.capacity import ask
-from model.capacity.asked import compiled, understood
-from model.capacity.fitted import fitted
-from model.capacity.questions import QuestionError, system_entry
+from model.capacity import bundle as bundles
+from model.capacity.question import parse_question, prepare_system
+from model.capacity.question_keys import system_entry
+from model.capacity.residuals import residuals
+from model.capacity.values import QuestionError
 from serve import catalogue, msu, problems
 from serve.encoding import as_json
 
@@ -63,17 +65,16 @@ def compare(bundle: Bundle, system: str, a: Keys | None = None, b: Keys | None =
 
 
 def simulation(bundle: Bundle, system: str, at: Keys | None = None) -> dict[str, Any]:
-    """The part of the bundle that a simulation of the system takes, if the load is one that can be understood."""
-    entry = system_entry(bundle, system)
-    understood(compiled(entry, at), at)
-    return {**{key: value for key, value in bundle.items() if key != "conditions"}, "systems": {system: entry}}
+    """The part of the bundle that a simulation of the system takes, if the load is one that can be parse_question."""
+    parse_question(prepare_system(system_entry(bundle, system), at), at)
+    return bundles.plain({key: value for key, value in bundle.items() if key != "conditions"})
 
 
 def network(bundle: Bundle, system: str, at: Keys | None = None) -> dict[str, str]:
     """The calibrated network of a system at a load, in TOML."""
-    from model.capacity.network import described
+    from model.capacity.network_export import export_network
 
-    return {"network": described(bundle, system, at).network.to_toml()}
+    return {"network": export_network(bundle, system, at).network.to_toml()}
 
 
 KINDS: Mapping[str, Callable[..., Any]] = {
@@ -85,7 +86,7 @@ KINDS: Mapping[str, Callable[..., Any]] = {
     "headroom": ask.headroom,
     "explain": ask.explain,
     "forecast-msu": msu.forecast,
-    "fitted": fitted,
+    "fitted": residuals,
     "simulation": simulation,
     "network": network,
     "systems": catalogue.systems,

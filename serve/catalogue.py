@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from model.capacity.basis import machine_of
-from model.capacity.questions import askable, has_conditions, point_entry, system_entry
+from model.capacity.evidence import machine_of
+from model.capacity.figures import figures_of
+from model.capacity.parameters import SystemParameters
+from model.capacity.question_keys import askable, has_conditions, point_entry, system_entry
 from serve import options
 from serve.schemas import Conditions, Models, ReferenceSystem, System, Systems
 
@@ -42,34 +44,33 @@ def conditions(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
     return Conditions(system=system, options=changes, parts=parts).model_dump(mode="json")
 
 
-def describe(name: str, entry: Mapping[str, Any], has_conditions: bool = False) -> System:
+def describe(name: str, parameters: SystemParameters, has_conditions: bool = False) -> System:
     """A system of the bundle as ``GET /v1/systems`` lists it."""
     metrics = [
-        {"metric": output["metric"], "unit": output["unit"]}
-        for output in entry["outputs"]
-        if output["form"] != "total_rate" and not {"class", "station"} & set(output)
+        {"metric": figure.metric, "unit": figure.unit}
+        for figure in figures_of(parameters)
+        if figure.form != "total_rate" and not figure.class_name and not figure.station
     ]
-    points = [{"point": point["point"], "etr_tps": point["etr_tps"]} for point in entry["points"]]
     return System(
         system=name,
-        workload=entry["workload"],
-        machine=machine_of(entry),
-        software=entry.get("software", ""),
-        engines=entry["engines"],
-        operating_point=str(entry["operating_point"]),
-        operating_tps=_operating_tps(entry),
-        rates=sorted(point["etr_tps"] for point in points) or list(entry["support_tps"]),
-        points=points,
-        classes=[stream["name"] for stream in entry["streams"]],
-        workloads={stream["name"]: stream.get("workload", "") for stream in entry["streams"]},
+        workload=parameters.workload,
+        machine=machine_of(parameters),
+        software=parameters.software,
+        engines=round(parameters.engines),
+        operating_point=parameters.operating_point,
+        operating_tps=_operating_tps(parameters),
+        rates=sorted(point.etr_tps for point in parameters.points) or list(parameters.support_tps),
+        points=[{"point": point.point, "etr_tps": point.etr_tps} for point in parameters.points],
+        classes=[one.name for one in parameters.classes],
+        workloads={one.name: one.workload for one in parameters.classes},
         metrics=metrics,
-        main_metric=_main_metric(entry),
-        has_response=bool(entry["response"]),
+        main_metric=_main_metric(parameters),
+        has_response=bool(parameters.responses),
         has_conditions=has_conditions,
-        relatives=list(entry["relatives"]),
-        options=options.of_network(entry),
-        period=entry.get("period"),
-        gate=entry.get("gate"),
+        relatives=list(parameters.relatives),
+        options=options.of_network(parameters),
+        period=None if parameters.period is None else list(parameters.period),
+        gate=None if parameters.gate is None else dict(parameters.gate),
     )
 
 
@@ -94,14 +95,14 @@ def reference_systems(predictable: Collection[str]) -> list[ReferenceSystem]:
     ]
 
 
-def _operating_tps(entry: Mapping[str, Any]) -> float:
+def _operating_tps(parameters: SystemParameters) -> float:
     """The rate of the operating point, or of the recorded interval that stands for it."""
-    if "profile" in entry:
-        return float(sum(rates[entry["operating"]] for rates in entry["profile"]["rates"]))
-    return float(point_entry(entry, entry["operating_point"])["etr_tps"])
+    if parameters.recorded is not None:
+        return float(parameters.recorded.rates[:, parameters.peak].sum())
+    return point_entry(parameters, parameters.operating_point).etr_tps
 
 
-def _main_metric(entry: Mapping[str, Any]) -> str:
+def _main_metric(parameters: SystemParameters) -> str:
     """The usage that fills the engines: the workload's total, or the busy of the LPAR."""
-    by_series = {output.get("series"): output["metric"] for output in reversed(entry["outputs"])}
-    return str(by_series.get(entry["main_total"], "cpu_busy_pct"))
+    by_series = {figure.series: figure.metric for figure in reversed(figures_of(parameters)) if figure.series}
+    return str(by_series.get(parameters.main_total, "cpu_busy_pct"))

@@ -185,6 +185,4 @@ def history(
 def _lpar(row: dict[str, Any]) -> CpcLpar:
     texts = ("lpar", "system", "capacity_group", "is_dedicated", "is_capped")
     fields = {name: value if name in texts else number(value) for name, value in row.items()}
-    return CpcLpar.model_validate(
-        {**fields, "peak_at": row["peak_at"].isoformat() if row["peak_at"] else None}
-    )
+    return CpcLpar.model_validate({**fields, "peak_at": row["peak_at"].isoformat() if row["peak_at"] else None})

@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from model.calendar import Calendar
-from model.capacity.adjustments import OFF, ON, from_plain, parts_of, quantity_of
+from model.capacity.adjustments import OFF, ON, Adjustment, quantity_of
 from model.capacity.configuration import MOST_PLACES
-from model.capacity.questions import has_conditions
+from model.capacity.parameters import Machine, SystemParameters, ZiipPool, adjustments_from_plain
+from model.capacity.question_keys import has_conditions
 from model.hardware.ratings import identity, rated
 from serve.schemas import Option
 
@@ -27,85 +28,85 @@ SHORT = {word: word.upper() for word in ("http", "ifp", "ims", "jvm", "lpar", "l
 SHORT |= {"aors": "AORs", "fors": "FORs", "tors": "TORs", "tran": "transaction"}
 
 
-def of_network(entry: Mapping[str, Any]) -> list[Option]:
+def of_network(parameters: SystemParameters) -> list[Option]:
     """The keys besides the load that can be asked of a system of the bundle."""
-    engines, machine = float(entry["engines"]), entry.get("on_machine")
-    most = max(2.0 * engines, float(machine["engines"]) if machine else 0.0)
+    engines, machine = parameters.engines, parameters.machine
+    most = max(2.0 * engines, machine.engines if machine else 0.0)
     options = []
-    if "profile" in entry:
-        shifts = Calendar.of(entry.get("calendar")).shifts
+    if parameters.recorded is not None:
+        shifts = Calendar.of(parameters.calendar).shifts
         options.append(Option(key="shift", label="Shift of the baseline", today="", choices=["", *shifts]))
     options.append(Option(key="engines", label="General-purpose CPs", today=engines, least=1, most=most))
-    ziips = entry.get("ziip") or {}
-    count = float(ziips.get("engines", 0.0))
-    most_ziips = max(2.0 * count + 2.0, engines)
-    options.append(Option(key="ziip_engines", label="zIIPs", today=count, least=0, most=most_ziips))
-    if ziips.get("threads", 1.0) > 1.0:
+    ziips = parameters.ziip or ZiipPool()
+    most_ziips = max(2.0 * ziips.engines + 2.0, engines)
+    options.append(Option(key="ziip_engines", label="zIIPs", today=ziips.engines, least=0, most=most_ziips))
+    if ziips.threads > 1.0:
         options.append(Option(key="smt", label="SMT of the zIIPs", today="on", choices=["on", "off"]))
-    weights = entry.get("weights") or {}
-    if machine and weights.get("total", 0.0) > weights.get("own", 0.0):
-        weight = float(weights["own"])
+    weights = parameters.weights
+    if machine and weights and weights.total > weights.own:
+        weight = weights.own
         options.append(Option(key="weight", label="Weight of the LPAR", today=weight, least=1, most=3 * weight))
-        today = "on" if machine["capped"] else "off"
+        today = "on" if machine.capped else "off"
         options.append(Option(key="cap", label="Capped at its share by weight", today=today, choices=["off", "on"]))
-        held_to = machine.get("cap_engines")
+        held_to = machine.cap_engines
         options.append(Option(key="cap_engines", label="Absolute cap, engines", today=held_to, least=0.1, most=most))
-        if each := entry.get("msu_per_engine"):
+        if each := parameters.msu_per_engine:
             msu = None if held_to is None else each * held_to
             options.append(Option(key="cap_msu", label="Absolute cap, MSU", today=msu, least=1, most=each * most))
     if machine:
-        options += _of_cpc(entry, machine)
-    options += _moves(entry)
-    ratings = entry.get("machine_ratings", ())
+        options += _of_cpc(parameters, machine)
+    options += _moves(parameters)
+    ratings = parameters.machine_ratings
     machines = rated(ratings)
-    if entry.get("service_units_per_s") or identity(str(entry.get("machine")), ratings) in machines:
+    if parameters.service_units_per_s or identity(parameters.machine_type, ratings) in machines:
         options.append(Option(key="machine", label="Machine", today="", choices=["", *machines]))
-    for limit in entry.get("limits", ()):
-        if limit.get("kind") == "devices":
+    for limit in parameters.limits:
+        if limit.kind == "devices":
             continue
-        one = Option(key=f"limit.{limit['name']}", label=f"Places of {limit['name']}", today=None)
-        if "servers" in limit:
-            one.today = places = float(limit["servers"]["centre"] * limit.get("queues", {}).get("centre", 1.0))
+        one = Option(key=f"limit.{limit.name}", label=f"Places of {limit.name}", today=None)
+        if limit.reached:
+            one.today = places = float(limit.inferred[0])
             one.least, one.most = places / MOST_PLACES, places * MOST_PLACES
         options.append(one)
-    for name, law in entry["response"].items():
-        if law.get("interval_sd"):
+    for name, law in parameters.responses.items():
+        if law.interval_sd or law.transaction_sd:
             options.append(Option(key=f"response_ms.{name}", label=f"Measured response of {name}, ms", today=None))
-    return options + _effects(entry.get("adjustments", {}), {"cpu"}, parts_of(entry))
+    return options + _effects(parameters.adjustments, {"cpu"}, parameters.parts)
 
 
-def _of_cpc(entry: Mapping[str, Any], machine: Mapping[str, Any]) -> list[Option]:
+def _of_cpc(parameters: SystemParameters, machine: Machine) -> list[Option]:
     """What can be changed of the CPC that an LPAR shares: its engines, its LPARs, and another one in its place."""
-    physical = float(machine["engines"])
+    physical = machine.engines
     found = [Option(key="physical_cps", label="Physical CPs of the CPC", today=physical, least=1, most=2 * physical)]
-    if ziips := float(machine.get("ziips") or 0.0):
+    if machine.ziips:
         label = "Physical zIIPs of the CPC"
-        found.append(Option(key="physical_ziips", label=label, today=ziips, least=1, most=2 * ziips + 2))
+        most = 2 * machine.ziips + 2
+        found.append(Option(key="physical_ziips", label=label, today=machine.ziips, least=1, most=most))
     found.append(Option(key="add_lpar", label="LPAR to add to the CPC", today=None, hint=ADDED))
-    lpars = [one["name"] for one in machine.get("others", ()) if "name" in one]
+    lpars = [one.name for one in machine.others if one.name]
     if lpars:
         found.append(Option(key="remove_lpar", label="LPAR to remove from the CPC", today="", choices=["", *lpars]))
-    others = (one.get("on_machine") for one in entry.get("installation", {}).values() if "profile" in one)
-    cpcs = sorted({str(one["name"]) for one in others if one} - {str(machine.get("name", ""))})
+    others = (one.machine for one in parameters.installation.values() if one.recorded is not None)
+    cpcs = sorted({one.name for one in others if one} - {machine.name})
     if cpcs:
         found.append(Option(key="cpc", label="Move the LPAR to CPC", today="", choices=["", *cpcs]))
     return found
 
 
-def _moves(entry: Mapping[str, Any]) -> list[Option]:
+def _moves(parameters: SystemParameters) -> list[Option]:
     """Classes that can move to another recorded LPAR of the installation, and those of others that can come."""
-    installation = entry.get("installation", {})
-    others = {name: one for name, one in installation.items() if one.get("smf_sid") != entry.get("smf_sid")}
-    others = {name: one for name, one in others.items() if "profile" in one}
+    installation = parameters.installation.items()
+    others = {name: one for name, one in installation if one.smf_sid != parameters.smf_sid}
+    others = {name: one for name, one in others.items() if one.recorded is not None}
     choices = ["", *sorted(others)]
     found = [
-        Option(key=f"move_to.{one['name']}", label=f"Move {one['name']} to LPAR", today="", choices=choices)
-        for one in (entry["streams"] if others else ())
+        Option(key=f"move_to.{one.name}", label=f"Move {one.name} to LPAR", today="", choices=choices)
+        for one in (parameters.classes if others else ())
     ]
     coming: dict[str, list[str]] = {}
     for name, other in sorted(others.items()):
-        for stream in other.get("streams", ()):
-            coming.setdefault(stream["name"], []).append(name)
+        for one in other.classes:
+            coming.setdefault(one.name, []).append(name)
     return found + [
         Option(key=f"move_from.{name}", label=f"Move {name} here from LPAR", today="", choices=["", *systems])
         for name, systems in sorted(coming.items())
@@ -123,7 +124,8 @@ def of_conditions(bundle: Mapping[str, Any], system: str) -> tuple[list[Option],
     conditions, studies = conditions_of(bundle, system), bundle["conditions"]
     figures = (row for row in studies["rows"] if row["system"] == system)
     quantities = {quantity_of(row["metric"], row["unit"]) for row in figures} - {None}
-    effects = _effects(studies.get("adjustments", {}), quantities, levels_named(studies, system))
+    adjustments = adjustments_from_plain(studies.get("adjustments", {}))
+    effects = _effects(adjustments, quantities, levels_named(studies, system))
     changes = [_condition(one) for one in conditions if not one.selects]
     return changes + effects, [_condition(one) for one in conditions if one.selects]
 
@@ -148,10 +150,11 @@ def _in_words(key: str) -> str:
     return text[:1].upper() + text[1:] + (f", {unit}" if unit else "")
 
 
-def _effects(plain: Mapping[str, Any], quantities: Collection[str | None], parts: Collection[str]) -> list[Option]:
+def _effects(
+    adjustments: Mapping[str, Adjustment], quantities: Collection[str | None], parts: Collection[str]
+) -> list[Option]:
     """The published effects that change any of these quantities, those about traffic of such parts first."""
     options = []
-    adjustments = from_plain(plain)
     for name, about in sorted(adjustments.items(), key=lambda one: (not one[1].concerns(parts), one[0])):
         if about.quantities & set(quantities):
             where = dict.fromkeys(source.partition(":")[0] for source in about.sources)

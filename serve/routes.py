@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from model.capacity.plans import plan_keys
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 from serve.answers import ForecastMsuAnswer, PlanAnswer
 from serve.batch import MAX_BYTES, BatchAnswer, BatchQuestion, joined
 from serve.champion import ChampionUnavailable

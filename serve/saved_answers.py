@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 from serve.answering import KINDS
 from state.saved import SavedAnswer, SavedQuestion
 

@@ -33,7 +33,7 @@ def simulate(pipe: Connection, kind: str, question: Mapping[str, Any], bundle: b
         as JSON: the part of the champion that is simulated, or the network that is replayed.
     """
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
-    from model.capacity.questions import QuestionError
+    from model.capacity.values import QuestionError
     from model.network import NetworkError
     from model.network.simulator import SimulationError
 
@@ -63,10 +63,12 @@ def simulate(pipe: Connection, kind: str, question: Mapping[str, Any], bundle: b
 
 def _simulated(bundle: Mapping[str, Any], question: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """A calibrated system at a load."""
-    from model.capacity.simulation import simulated
+    from model.capacity.bundle import typed
+    from model.capacity.simulation import simulate_system
 
     options: dict[str, Any] = {name: question.get(name) for name in ("seed", "horizon", "precision", "replications")}
-    return simulated(bundle, question["system"], question.get("at", {}), **options, progress=progress).to_dict()
+    at = question.get("at", {})
+    return simulate_system(typed(bundle), question["system"], at, **options, progress=progress).to_dict()
 
 
 def _replayed(bundle: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, Any]:

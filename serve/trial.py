@@ -11,8 +11,8 @@ import orjson
 
 from model.capacity import ask
 from model.capacity.answer import Output
-from model.capacity.bundle import SCHEMA
-from model.capacity.questions import QuestionError
+from model.capacity.bundle import SCHEMA, typed
+from model.capacity.values import QuestionError
 from serve.catalogue import describe
 from serve.problems import BundleRefused
 
@@ -37,10 +37,11 @@ def load_tried(content: bytes) -> dict[str, Any]:
             raise BundleRefused("model_version or data is missing")
         if not bundle["systems"] and not bundle.get("conditions"):
             raise BundleRefused("it has no system")
-    for system, entry in bundle["systems"].items():
+        bundle = typed(bundle)
+    for system in bundle["systems"]:
         with _refusing(system):
             _try_system(bundle, system)
-            describe(system, entry)
+            describe(system, bundle["systems"][system])
     rows = (bundle.get("conditions") or {}).get("rows", ())
     # The systems of a study share its observations.
     for system in {row["study"]: row["system"] for row in rows if row["system"] not in bundle["systems"]}.values():
@@ -50,16 +51,16 @@ def load_tried(content: bytes) -> dict[str, Any]:
 
 
 def _try_system(bundle: Mapping[str, Any], system: str) -> None:
-    entry = bundle["systems"][system]
+    parameters = bundle["systems"][system]
     answer = ask.predict(bundle, system)
     _check(answer.outputs)
     utilization = answer.bottleneck.utilization_pct
     if answer.bottleneck.stations and not (utilization is not None and utilization > 0):
         raise BundleRefused("CPU use is 0 although transactions ran")
-    if rates := sorted(point["etr_tps"] for point in entry["points"]):
+    if rates := sorted(point.etr_tps for point in parameters.points):
         for step in ask.sweep(bundle, system, "etr_tps", rates)["steps"]:
             _check([Output(**output) for output in step["outputs"]])
-    _check(ask.predict(bundle, system, {"engines": int(entry["engines"]) + 1}).outputs)
+    _check(ask.predict(bundle, system, {"engines": int(parameters.engines) + 1}).outputs)
     ask.explain(bundle, system)
 
 

@@ -215,12 +215,13 @@ _BUNDLE: dict[str, Any] = {}
 
 
 def _load(content: bytes, trial: bool) -> dict[str, Any]:
+    from model.capacity.bundle import typed
     from serve.trial import load_tried
 
-    _BUNDLE.update(load_tried(content) if trial else orjson.loads(content))
+    _BUNDLE.update(load_tried(content) if trial else typed(orjson.loads(content)))
     # The bundle stays: the collector finds nothing in it.
     gc.freeze()
-    histories = {name: bool(entry.get("period")) for name, entry in _BUNDLE["systems"].items()}
+    histories = {name: one.period is not None for name, one in _BUNDLE["systems"].items()}
     return {"model_version": _BUNDLE["model_version"], "systems": histories}
 
 

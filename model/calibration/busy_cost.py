@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.demands import demand
-from model.calibration.draws import around, known
 from model.calibration.history import History
 from model.calibration.regression import fit
+from model.calibration.samples import DRAWS, normal_samples
+from model.capacity.parameters import BusyCost
 
 Array = NDArray[np.float64]
 
@@ -25,10 +25,9 @@ PLAIN = 4.0
 PASSES = 3
 
 
-def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
-    """Growth of cost with the part of the engines that are busy together, from the usual part on, as a bundle holds it.
-
-    ``at_most`` is the growth that the classes do not rule out.
+def cost_by_busy(h: History, streams: Sequence[int]) -> tuple[BusyCost, float]:
+    """Growth of cost with the part of the engines that are busy together, from the usual part on, and the growth that
+    the classes do not rule out.
 
     Each of the classes, which have CPU of their own, says by how much a transaction costs more when more engines are
     busy, beside its fixed part; the answers are pooled, and as far as they differ less sure.
@@ -59,20 +58,19 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> dict[str, Any]:
             growths.append(float(one.mean[2]) * each / variance / precision)
             variances.append(1.0 / precision)
     if not growths:
-        return {**known(0.0), "from": usual, "at_most": np.inf}
+        return BusyCost(np.zeros(1 + DRAWS), usual), np.inf
     weight = 1.0 / np.array(variances)
     growth = float(np.average(growths, weights=weight))
     differ = float(np.sum(weight * (np.array(growths) - growth) ** 2)) / max(len(growths) - 1, 1)
     sd = float(np.sqrt(max(differ, 1.0) / weight.sum()))
     precision = 1.0 / sd**2 + 1.0 / POOLED**2
-    law = around(growth / sd**2 / precision, precision**-0.5, f"{h.system_id} cost by busy")
-    law = {"centre": max(law["centre"], 0.0), "draws": [max(one, 0.0) for one in law["draws"]]}
-    return {**law, "from": usual, "at_most": growth + PLAIN * sd}
+    slope = normal_samples(growth / sd**2 / precision, precision**-0.5, f"{h.system_id} cost by busy")
+    return BusyCost(np.maximum(slope, 0.0), usual), growth + PLAIN * sd
 
 
-def at_usual_busy(h: History, cost: dict[str, Any]) -> Array:
+def at_usual_busy(h: History, cost: BusyCost) -> Array:
     """(I,) how much more work cost in each interval than at the usual busy, which ``cost`` starts from."""
-    return np.asarray(1.0 + cost["centre"] * (_utilization(h, h.busy_s) - cost["from"]))
+    return np.asarray(1.0 + cost.slope[0] * (_utilization(h, h.busy_s) - cost.reference))
 
 
 def _utilization(h: History, busy_s: Array) -> Array:

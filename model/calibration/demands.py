@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.calibration.draws import normals
 from model.calibration.history import History
 from model.calibration.regression import Fit, fit
+from model.calibration.samples import normal_scores, with_centre
+from model.capacity.parameters import DemandModel
 
 Array = NDArray[np.float64]
 
@@ -99,7 +99,7 @@ def _split(cost: Array, weight: Array) -> tuple[int, float, float] | None:
 
 def stream_law(
     h: History, c: int, found: Demand, driver: str, name: str, engine: str, drawn: Array | None = None
-) -> dict[str, Any]:
+) -> DemandModel:
     """A usage law of a stream: engines in use against its rate; ``drawn`` (draws, p) if not of its own posterior."""
     rate = h.ended[:, c] / h.seconds
     reference = float(np.quantile(rate[rate > 0], 0.95))
@@ -108,34 +108,29 @@ def stream_law(
     fixed, each = (mean[0], mean[1]) if found.fixed else (0.0, mean[0])
     fixed_draws, each_draws = (drawn[:, 0], drawn[:, 1]) if found.fixed else (np.zeros(len(drawn)), drawn[:, 0])
     scale = max(fixed + each * reference, 1e-12)
-    z = normals(2, f"{name} scatter")
+    z = normal_scores(2, f"{name} scatter")
     scatter = math.hypot(SCATTER, found.spread)
-    return {
-        "reference_rate": reference,
-        "scale": scale,
-        "support": [float(np.quantile(rate[rate > 0], 0.01)), float(rate.max())],
-        "points": len(np.unique(h.day[h.day >= found.start])),
-        "origin": "measured",
-        "part": True,
-        "total": False,
-        "assumed": False,
-        "driver": driver,
-        "engine": engine,
-        "level": int(h.importance[c]),
-        "coef": [fixed / scale, each * reference / scale, 0.0],
-        "draws": {
-            "coef": np.column_stack(
-                [fixed_draws / scale, each_draws * reference / scale, np.zeros(len(drawn))]
-            ).tolist(),
-            "noise": (scatter * z[:, 0]).tolist(),
-            "drift": (DRIFT * z[:, 1]).tolist(),
-        },
-    }
+    nothing = np.zeros(len(drawn))
+    return DemandModel(
+        regressor=driver,
+        engine=engine,
+        priority=int(h.importance[c]),
+        reference_rate=reference,
+        scale=scale,
+        support=(float(np.quantile(rate[rate > 0], 0.01)), float(rate.max())),
+        points=len(np.unique(h.day[h.day >= found.start])),
+        coef=with_centre(
+            [fixed / scale, each * reference / scale, 0.0],
+            np.column_stack([fixed_draws / scale, each_draws * reference / scale, nothing]),
+        ),
+        noise=np.append(0.0, scatter * z[:, 0]),
+        drift=np.append(0.0, DRIFT * z[:, 1]),
+    )
 
 
 def driven_law(
     x: Array, found: Fit, used: list[bool], driver: str, name: str, level: int, part: bool, drift: float = DRIFT
-) -> dict[str, Any]:
+) -> DemandModel:
     """A law of work that is driven by other work: fixed engines, and a share of the driver with its bend; ``drift`` is
     the relative deviation for each e-fold outside the data."""
     reference = max(float(np.quantile(x, 0.95)), 1e-9)
@@ -148,23 +143,15 @@ def driven_law(
     # The bend is nil at the reference: x^2 = x (x - 1) + x.
     coef[1], draws[:, 1] = coef[1] + coef[2], draws[:, 1] + draws[:, 2]
     scale = max(float(coef[:2].sum()), 1e-9)
-    z = normals(2, f"{name} scatter")
-    return {
-        "reference_rate": reference,
-        "scale": scale,
-        "support": [float(np.quantile(x, 0.01)), float(x.max())],
-        "points": 1,
-        "origin": "measured",
-        "part": part,
-        "total": False,
-        "assumed": False,
-        "driver": driver,
-        "engine": "cp",
-        "level": level,
-        "coef": (coef / scale).tolist(),
-        "draws": {
-            "coef": (draws / scale).tolist(),
-            "noise": (SCATTER * z[:, 0]).tolist(),
-            "drift": (drift * z[:, 1]).tolist(),
-        },
-    }
+    z = normal_scores(2, f"{name} scatter")
+    return DemandModel(
+        regressor=driver,
+        priority=level,
+        additive=part,
+        reference_rate=reference,
+        scale=scale,
+        support=(float(np.quantile(x, 0.01)), float(x.max())),
+        coef=with_centre(coef / scale, draws / scale),
+        noise=np.append(0.0, SCATTER * z[:, 0]),
+        drift=np.append(0.0, drift * z[:, 1]),
+    )

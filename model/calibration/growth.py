@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.calibration.draws import around
 from model.calibration.history import History
+from model.calibration.samples import normal_samples
 from model.capacity.growth import is_month_end
+from model.capacity.parameters import Growth
 
 Array = NDArray[np.float64]
 
@@ -63,14 +64,14 @@ class Fitted:
     adjusted: Array
 
 
-def growth(h: History, amounts: Array, name: str) -> dict[str, Any]:
-    """Growth of what intervals have, (intervals,), for each week, as a bundle holds it: a logarithm with draws, the
+def growth(h: History, amounts: Array, name: str) -> Growth:
+    """Growth of what intervals have, (intervals,), for each week: a logarithm with samples, the
     drift of its level, seasons, and what forecasts of earlier weeks were off."""
     days, index = np.unique(h.day, return_inverse=True)
     recorded, of_day = np.bincount(index, weights=h.seconds), np.bincount(index, weights=amounts)
     whole = (recorded > COMPLETE * np.median(recorded)) & (of_day > 0)
     if whole.sum() < FEWEST_DAYS:
-        return around(0.0, GROWTH, name)
+        return Growth(normal_samples(0.0, GROWTH, name))
     first = int(days[whole][0])
     logs = np.full(int(days[whole][-1]) - first + 1, np.nan)
     logs[days[whole] - first] = np.log(of_day[whole])
@@ -83,13 +84,13 @@ def growth(h: History, amounts: Array, name: str) -> dict[str, Any]:
         and tested["unchanged_error_pct"] < BETTER * tested["error_pct"]
     ):
         mean, sd = 0.0, math.hypot(mean, sd)
-    return {
-        **around(mean, sd, name),
-        "drift_sd": scale * fitted.drift * math.sqrt(7.0),
-        "weekday": fitted.weekdays.tolist(),
-        "month_end": fitted.month_end,
-        "backtest": tested,
-    }
+    return Growth(
+        normal_samples(mean, sd, name),
+        drift_sd=scale * fitted.drift * math.sqrt(7.0),
+        weekday=tuple(fitted.weekdays.tolist()),
+        month_end=fitted.month_end,
+        backtest=tested,
+    )
 
 
 def shrunk(seen: float, sd: float) -> tuple[float, float]:

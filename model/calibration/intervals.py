@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from model.calibration.devices import with_device_waits
 from model.calibration.groups import groups_of
 from model.calibration.history import Devices, History, SharedMachine
-from model.calibration.neighbours import beside
+from model.calibration.neighbours import with_neighbours
 from model.queueing.lpar_share import Sharer
 
 Array = NDArray[np.float64]
@@ -67,7 +67,7 @@ def histories(
             if serving is not None:
                 built = replace(built, serves=_serves(serving[serving["interval_key"].isin(part["interval_key"])]))
             found[name] = built if machines is None else _on_machine(built, machines)
-    return {name: beside(history, found) for name, history in found.items()}
+    return {name: with_neighbours(history, found) for name, history in found.items()}
 
 
 def _history(

@@ -7,15 +7,14 @@ kinds and utilizations is kept as samples, and a limit whose utilization stays u
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.calibration.draws import DRAWS, normals
+from model.calibration.samples import DRAWS, normal_scores
+from model.capacity.parameters import Limit
 from model.queueing.limits import limit_wait
 
 Array = NDArray[np.float64]
@@ -117,7 +116,7 @@ class _Candidates:
         best = int(ascending[min(middle, len(ascending) - 1)])
         picked = np.minimum(np.searchsorted(cumulative, (np.arange(DRAWS) + 0.5) / DRAWS), len(score) - 1)
         # Strata in the order of the table go with each other; other parameters must not.
-        picked = picked[np.argsort(np.argsort(normals(1, f"{name} limit")[:, 0]))]
+        picked = picked[np.argsort(np.argsort(normal_scores(1, f"{name} limit")[:, 0]))]
         chosen = np.concatenate([[best], picked])
         possible = self.utilization[likelihood < likelihood.min() + LIKELY]
         determined = bool((possible.max() - possible.min()) / 2.0 < DETERMINED * self.utilization[best])
@@ -209,28 +208,24 @@ def search_limit(rate: Array, classes: list[Regression], name: str) -> LimitFit:
     return tried.sampled(score, likelihood, factor, -float(score.min()), name)
 
 
-def limit_entry(
+def limit_of(
     fitted: LimitFit,
     name: str,
     members: list[str],
     weights: list[float],
     on_engines: bool,
     kind: str = "limit",
-) -> dict[str, Any]:
-    """The limit as a bundle holds it."""
-
-    def sampled(values: Array) -> Mapping[str, Any]:
-        return {"centre": float(values[0]), "draws": values[1:].tolist()}
-
-    return {
-        "name": name,
-        "kind": kind,
-        "members": members,
-        "weights": weights,
-        "servers": sampled(fitted.servers),
-        "queues": sampled(fitted.queues),
-        "hold_s": sampled(fitted.hold_s),
-        "variability": sampled(fitted.variability),
-        "on_engines": on_engines,
-        "determined": fitted.determined,
-    }
+) -> Limit:
+    """The fitted limit as parameters."""
+    return Limit(
+        name=name,
+        kind=kind,
+        members=tuple(members),
+        weights=tuple(weights),
+        servers=fitted.servers,
+        queues=fitted.queues,
+        hold_s=fitted.hold_s,
+        variability=fitted.variability,
+        on_engines=on_engines,
+        determined=fitted.determined,
+    )

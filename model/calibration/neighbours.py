@@ -19,7 +19,7 @@ MEDIAN_SQUARE = 0.4549
 SAME_BUSY, OUT_OF_PHASE = 0.01, 0.1
 
 
-def beside(h: History, found: Mapping[str, History]) -> History:
+def with_neighbours(h: History, found: Mapping[str, History]) -> History:
     """The history with what is known of other LPARs from their own records.
 
     Volumes of a group also work for the LPARs of the machine that have one of the same name, whose work varies as that

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.calibration.draws import DRAWS, normals
+from model.calibration.samples import DRAWS, normal_scores
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class Fit:
         """(draws, p) draws of the coefficients."""
         values, vectors = np.linalg.eigh((self.cov + self.cov.T) / 2.0)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        return self.mean + normals(len(self.mean), name, draws) @ root.T
+        return self.mean + normal_scores(len(self.mean), name, draws) @ root.T
 
 
 def fit(
@@ -97,7 +97,7 @@ def _inverse(matrix: Array) -> Array:
     return np.asarray((vectors[:, known] / values[known]) @ vectors[:, known].T)
 
 
-def positive(
+def non_negative_fit(
     design: Array,
     target: Array,
     weight: Array,

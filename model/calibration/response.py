@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from model.calibration.laws import usage_mean
+from model.calibration.usage_law import usage_mean
 from model.queueing.multiserver import slowdown
 
 # Repeatability of a mean response; how wrong the CPU part may be, because the engines' queue is not exactly M/M/c;

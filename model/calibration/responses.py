@@ -14,17 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from model.calibration.draws import DRAWS, normals
 from model.calibration.history import History
 from model.calibration.limits import (
     Observation,
     Regression,
     device_limit,
     fit_limit,
-    limit_entry,
+    limit_of,
     search_limit,
 )
-from model.calibration.regression import Fit, fit, positive
+from model.calibration.regression import Fit, fit, non_negative_fit
+from model.calibration.samples import DRAWS, normal_scores, with_centre
+from model.capacity.parameters import Limit, ResponseModel, ZiipPool
 from model.queueing.priority import Delays, delays, undispatched
 
 Array = NDArray[np.float64]
@@ -191,19 +192,19 @@ def sampled_delay(h: History, c: int, engine: str, service_ms: Array) -> tuple[A
 def responses(
     h: History,
     classes: Sequence[int],
-    ziip: Mapping[str, Any],
+    ziip: ZiipPool | None,
     served_by: Mapping[int, int],
     name: str,
 ) -> dict[str, Any]:
-    """``response``, ``limits`` and ``pool_deficit`` of a bundle's entry.
+    """``responses``, ``limits`` and ``pool_deficit`` of a system's parameters.
 
     Parameters
     ----------
     classes : classes with transactions, by number.
-    ziip : the zIIP pool's entry.
+    ziip : the zIIP pool, None without.
     served_by : class of the regions in which a class's transactions run, whose samples are theirs.
     """
-    gain = float(ziip.get("gain", {}).get("centre", 1.0)) if float(ziip.get("threads", 1.0)) > 1 else 1.0
+    gain = float(ziip.gain[0]) if ziip is not None and ziip.threads > 1 else 1.0
     usual = pool_engines(h, np.cumsum(cp_load(h).load, axis=0))
     deficits, chance = _deficits(h, classes, served_by, gain, usual)
     best = Delay(h, gain, usual, float(deficits[np.argmax(chance)]))
@@ -225,12 +226,11 @@ def responses(
     change = _change_error(h, fits, best, served_by, waits)
     picked = np.minimum(np.searchsorted(np.cumsum(chance), (np.arange(DRAWS) + 0.5) / DRAWS), len(deficits) - 1)
     return {
-        "response": {h.classes[c]: _entry(h, one, change, name) for c, one in fits.items()},
-        "limits": [one.entry for one in limits],
-        "pool_deficit": {
-            "centre": float(deficits[np.argmax(chance)]),
-            "draws": deficits[picked][np.argsort(normals(1, f"{name} deficit")[:, 0])].tolist(),
-        },
+        "responses": {h.classes[c]: _response(h, one, change, name) for c, one in fits.items()},
+        "limits": tuple(one.parameters for one in limits),
+        "pool_deficit": np.append(
+            deficits[np.argmax(chance)], deficits[picked][np.argsort(normal_scores(1, f"{name} deficit")[:, 0])]
+        ),
     }
 
 
@@ -257,7 +257,7 @@ def _deficits(
             kept &= steady
             design = columns[kept][:, [SHORT, LONG, MACHINE]]
             variance = seen[1][kept] + (MODEL_ERROR * seen[0][kept]) ** 2
-            found = positive(
+            found = non_negative_fit(
                 design, seen[0][kept], 1.0 / np.maximum(variance, 1e-12), h.day[kept],
                 PRIOR_MEAN[1:4], PRIOR_SD[1:4], np.ones(3),
             )  # fmt: skip
@@ -321,7 +321,7 @@ def _fitted(
     spread, unit = PRIOR_SD.copy(), np.ones(len(PRIOR_SD))
     spread[REST], unit[REST] = 10.0 * usual, np.inf
     spread[GROWING], unit[GROWING] = GROWING_SD * usual, usual
-    found = positive(design[:, used], target, weights, day, PRIOR_MEAN[used], spread[used], unit[used])
+    found = non_negative_fit(design[:, used], target, weights, day, PRIOR_MEAN[used], spread[used], unit[used])
     mean, cov = np.zeros(len(PRIOR_MEAN)), np.zeros((len(PRIOR_MEAN), len(PRIOR_MEAN)))
     mean[used], cov[np.ix_(used, used)] = found.mean, found.cov
     columns = np.where(np.isfinite(columns), columns, 1e3 * h.seconds[:, None])
@@ -335,7 +335,7 @@ class FittedLimit:
     members: tuple[int, ...]
     weights: Array
     wait_s: Array
-    entry: dict[str, Any]
+    parameters: Limit
 
 
 def _limits(
@@ -399,8 +399,8 @@ def _measured(
     mean = waited.sum() / max(total.sum(), 1.0)
     weights = each / mean if mean > 0 else np.ones(len(members))
     if kept.sum() < FEWEST_INTERVALS or mean <= 0:
-        entry = {"name": limit, "members": labels, "weights": np.ones(len(members)).tolist(), "determined": False}
-        return FittedLimit(members, np.ones(len(members)), np.zeros(len(h.seconds)), entry)
+        unused = Limit(limit, tuple(labels))
+        return FittedLimit(members, np.ones(len(members)), np.zeros(len(h.seconds)), unused)
     stretch = _stretch(h, members, theory, served_by) if on_engines else np.ones(len(h.seconds))
     interval_s = h.sampling_s or 0.25
     wait_s = waited.sum(axis=1)[kept] / total[kept]
@@ -414,13 +414,13 @@ def _measured(
         group = h.devices[limit]
         own_s = group.busy_s[kept]
         device = device_limit(seen, group.servers, own_s, h.seconds[kept], group.waited_s is None)
-        entry = limit_entry(device, limit, labels, weights.tolist(), False, "devices")
-        return FittedLimit(members, weights, device.wait_s(total / h.seconds, stretch), entry)
+        known = limit_of(device, limit, labels, weights.tolist(), False, "devices")
+        return FittedLimit(members, weights, device.wait_s(total / h.seconds, stretch), known)
     found = fit_limit(seen, f"{name} {limit}", float(np.median(busy_s[kept])) if on_engines else None)
     if found is None:
         return None
-    known = found.wait_s(total / h.seconds, stretch)
-    return FittedLimit(members, weights, known, limit_entry(found, limit, labels, weights.tolist(), on_engines))
+    wait = found.wait_s(total / h.seconds, stretch)
+    return FittedLimit(members, weights, wait, limit_of(found, limit, labels, weights.tolist(), on_engines))
 
 
 def _stretch(h: History, members: Sequence[int], theory: Delay, served_by: Mapping[int, int]) -> Array:
@@ -442,7 +442,7 @@ def _sampled_factors(h: History, c: int, samples_of: int, service_ms: Array, col
         return np.asarray(prior)
     kept = np.isfinite(seen[0]) & np.isfinite(columns).all(axis=1) & (h.ended[:, c] >= FEWEST_ENDED)
     weight = 1.0 / np.maximum(seen[1] + (MODEL_ERROR * seen[0]) ** 2, 1e-12)[kept]
-    return positive(columns[kept], seen[0][kept], weight, h.day[kept], prior, spread, np.ones(3)).mean
+    return non_negative_fit(columns[kept], seen[0][kept], weight, h.day[kept], prior, spread, np.ones(3)).mean
 
 
 def _limit_waits(
@@ -475,8 +475,8 @@ def _unnamed(h: History, fits: Mapping[int, ClassFit], name: str) -> list[tuple[
         label = h.classes[members[0]] if len(members) == 1 else h.workloads[members[0]] or "all classes"
         weights = np.ones(len(members))
         wait_s = found.wait_s(total / h.seconds, np.ones(len(total)))
-        entry = limit_entry(found, label, [h.classes[c] for c in members], weights.tolist(), False)
-        shown.append((found.gain / len(members), members, FittedLimit(members, weights, wait_s, entry)))
+        parameters = limit_of(found, label, [h.classes[c] for c in members], weights.tolist(), False)
+        shown.append((found.gain / len(members), members, FittedLimit(members, weights, wait_s, parameters)))
     taken: set[int] = set()
     chosen = []
     for _, members, limit in sorted(shown, key=lambda one: -one[0]):
@@ -534,42 +534,41 @@ def _change_error(
     return found
 
 
-def _entry(h: History, one: ClassFit, change: Mapping[int, float], name: str) -> dict[str, Any]:
-    """The response of a class as a bundle holds it."""
+def _response(h: History, one: ClassFit, change: Mapping[int, float], name: str) -> ResponseModel:
+    """The response of a class."""
     label = h.classes[one.c]
     drawn = one.regression.drawn(f"{name} {label} response")
     mean = one.regression.mean
 
-    def sampled(i: int, least: float = 0.0) -> dict[str, Any]:
-        return {"centre": float(max(mean[i], least)), "draws": np.maximum(drawn[:, i], least).tolist()}
+    def sampled(i: int, least: float = 0.0) -> Array:
+        return np.maximum(with_centre(mean[i], drawn[:, i]), least)
 
     expected, recorded = one.expected_ms()[one.kept], h.response_ms[one.kept, one.c]
     off = np.log(recorded / np.maximum(expected, 1e-9))
     rest = one.columns[one.kept][:, [REST, GROWING]] @ mean[[REST, GROWING]]
     share = np.clip((expected - one.service_ms[one.kept] - rest) / expected, 0.0, 1.0)
     always, of_waits, of_one = _scatter(off - np.median(off), share, h.ended[one.kept, one.c])
-    entry = {
-        "metric": "response_ms",
-        "stream": label,
-        "series": [label],
-        "ziip_series": [f"{label}:ziip"] if h.ziip_s[:, one.c].sum() > 0 else [],
-        "origin": "measured",
-        "evidence": one.evidence,
-        "points": int(one.kept.sum()),
-        "rest_ms": sampled(REST, -np.inf),
-        "growing_ms": sampled(GROWING),
-        "short": sampled(SHORT),
-        "long": sampled(LONG),
-        "machine": sampled(MACHINE),
-        "ziip_queue": sampled(ZIIP),
-        "ziip_always": sampled(ZIIP_ALWAYS),
-        "change_sd": change[one.c],
-        "interval_sd": always,
-        "interval_wait_sd": of_waits,
-        "transaction_sd": of_one,
-        "usual_ms": float(np.median(expected)),
-    }
-    return entry | _percentile(h, one, share, expected, f"{name} {label}")
+    return ResponseModel(
+        metric="response_ms",
+        class_name=label,
+        series=(label,),
+        ziip_series=(f"{label}:ziip",) if h.ziip_s[:, one.c].sum() > 0 else (),
+        evidence=one.evidence,
+        points=int(one.kept.sum()),
+        rest_ms=sampled(REST, -np.inf),
+        growing_ms=sampled(GROWING),
+        short=sampled(SHORT),
+        long=sampled(LONG),
+        machine=sampled(MACHINE),
+        ziip_queue=sampled(ZIIP),
+        ziip_always=sampled(ZIIP_ALWAYS),
+        change_sd=change[one.c],
+        interval_sd=always,
+        interval_wait_sd=of_waits,
+        transaction_sd=of_one,
+        usual_ms=float(np.median(expected)),
+        **_percentile(h, one, share, expected, f"{name} {label}"),
+    )
 
 
 def _scatter(off: Array, share: Array, ended: Array) -> tuple[float, float, float]:
@@ -598,5 +597,4 @@ def _percentile(h: History, one: ClassFit, share: Array, expected: Array, name: 
         h.day[one.kept][usable], [2.0, 2.4], [1.0, 0.5],
     )  # fmt: skip
     drawn = np.maximum(np.vstack([found.mean, found.drawn(f"{name} p90")]), 1.0)
-    parts = {"p90": drawn[:, 0], "p90_waiting": drawn[:, 1]}
-    return {part: {"centre": float(values[0]), "draws": values[1:].tolist()} for part, values in parts.items()}
+    return {"p90": drawn[:, 0], "p90_waiting": drawn[:, 1]}

@@ -1,4 +1,4 @@
-"""Every system there is data for, calibrated: histories and measured points become the entries of a bundle."""
+"""Every system there is data for, calibrated: by its history or its measured points."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 import pandas as pd
 
 from model.calibration.adjustments import read_adjustments
-from model.calibration.capacity import CapacityModel, NoPointsError
 from model.calibration.components import with_components
 from model.calibration.descriptions import SystemDescription
 from model.calibration.history import History, enough
-from model.calibration.observations import as_frame
-from model.calibration.production import Unusable, entry
+from model.calibration.lpar import NotCalibratable, calibrate_lpar
+from model.calibration.measured_points import as_frame
+from model.calibration.points import CapacityModel, NoPointsError
 from model.capacity import msu
-from model.capacity.adjustments import to_plain
-from model.capacity.questions import systems_with_conditions
+from model.capacity.adjustments import Adjustment
+from model.capacity.parameters import SystemParameters, to_plain
+from model.capacity.question_keys import systems_with_conditions
 from model.documents import not_finite
 from model.isolation import Faults, each, together
 from model.published import catalogue
@@ -28,12 +29,12 @@ from model.published.reading import read_catalogue, read_points
 
 @dataclass(frozen=True)
 class Calibrated:
-    """``systems`` by id as a bundle holds them; ``refused`` has the reason for each that has data but no use.
+    """``systems`` by id; ``refused`` has the reason for each that has data but no use.
 
     ``faults`` names those among the refused of which a stage ended in an error, which is a fault to be reported.
     """
 
-    systems: Mapping[str, Any]
+    systems: Mapping[str, SystemParameters]
     refused: Mapping[str, str]
     points: pd.DataFrame
     conditions: Mapping[str, Any]
@@ -43,7 +44,7 @@ class Calibrated:
         """What is left when a later stage failed for some of the systems."""
         return replace(
             self,
-            systems={name: entry for name, entry in self.systems.items() if name not in faults},
+            systems={name: one for name, one in self.systems.items() if name not in faults},
             refused={**self.refused, **faults},
             faults={**self.faults, **faults},
         )
@@ -94,11 +95,11 @@ def calibrate(
                 f"{len(history.seconds)} intervals and no measured point: too little to calibrate on; load at least "
                 "three days of intervals, or a runs file that names measured points"
             )
-    known = to_plain(read_adjustments())
+    adjustments = read_adjustments()
     whole, new = each(
         "calibration",
         systems,
-        lambda name: _written(_rated({**systems[name], "adjustments": known}, (ratings or {}).get(name, (None, None)))),
+        lambda name: _finite(_rated(systems[name], (ratings or {}).get(name, (None, None)), adjustments)),
     )
     conditions, unfitted = _conditions(figures)
     faults |= new | unfitted
@@ -108,23 +109,23 @@ def calibrate(
         why = reasons or "there is neither a history nor a measured point"
         raise NothingCalibratedError(f"nothing can be calibrated: {why}", faults)
     if conditions:
-        conditions["adjustments"] = known
+        conditions["adjustments"] = {name: to_plain(one) for name, one in adjustments.items()}
         refused = {name: reason for name, reason in refused.items() if name not in systems_with_conditions(conditions)}
     return Calibrated(whole, {**refused, **faults}, frame, conditions, faults)
 
 
-def _of_histories(histories: Mapping[str, History]) -> tuple[dict[str, Any], dict[str, str], Faults]:
-    """Entries of histories, the reason for each that cannot be calibrated, and the faults."""
+def _of_histories(histories: Mapping[str, History]) -> tuple[dict[str, SystemParameters], dict[str, str], Faults]:
+    """Parameters of histories, the reason for each that cannot be calibrated, and the faults."""
     refused: dict[str, str] = {}
 
-    def calibrated(name: str) -> dict[str, Any] | None:
+    def of_history(name: str) -> SystemParameters | None:
         try:
-            return with_components(entry(histories[name]), histories[name])
-        except Unusable as reason:
+            return with_components(calibrate_lpar(histories[name]), histories[name])
+        except NotCalibratable as reason:
             refused[name] = str(reason)
             return None
 
-    made, faults = each("calibration", sorted(histories), calibrated)
+    made, faults = each("calibration", sorted(histories), of_history)
     return {name: one for name, one in made.items() if one is not None}, refused, faults
 
 
@@ -145,21 +146,28 @@ def _of_points(
     return model, left_out, faults
 
 
-def _written(entry: dict[str, Any]) -> dict[str, Any]:
-    """The entry, whose parameters are all finite: null stands for no parameter.
+def _finite(parameters: SystemParameters) -> SystemParameters:
+    """The parameters, all of which are finite: null stands for no parameter; errors as :func:`_written`."""
+    _written(to_plain(parameters))
+    return parameters
+
+
+def _written(document: dict[str, Any]) -> dict[str, Any]:
+    """A document, all of whose numbers are finite.
 
     Raises:
         ValueError: one is not; it is named.
     """
-    for place, number in not_finite(entry):
+    for place, number in not_finite(document):
         raise ValueError(f"the parameter {place} is {number}")
-    return entry
+    return document
 
 
-def _rated(entry: dict[str, Any], rates: tuple[float | None, float | None]) -> dict[str, Any]:
-    """The entry with the ratings of its engines and the MSU figures that follow from them."""
-    found = {**entry, **msu.ratings(*rates)}
-    return {**found, "outputs": [*entry["outputs"], *msu.outputs(found)]}
+def _rated(
+    parameters: SystemParameters, rates: tuple[float | None, float | None], adjustments: Mapping[str, Adjustment]
+) -> SystemParameters:
+    """The parameters with the ratings of the engines, and published adjustments."""
+    return replace(replace(parameters, adjustments=adjustments), **msu.ratings(*rates))
 
 
 def _conditions(figures: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], Faults]:

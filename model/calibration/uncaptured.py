@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.demands import driven_law
 from model.calibration.history import History
 from model.calibration.regression import Fit, fit
-from model.capacity.parts import CAPTURED, CAPTURED_BUT_ZIIP
+from model.capacity.parameters import DemandModel
+from model.capacity.state import CAPTURED, CAPTURED_BUT_ZIIP
 
 Array = NDArray[np.float64]
 
@@ -19,7 +17,7 @@ Array = NDArray[np.float64]
 CROWDED, LEAST = 0.98, 1e-3
 
 
-def uncaptured(h: History, captured: Array) -> dict[str, Any]:
+def uncaptured(h: History, captured: Array) -> DemandModel:
     """Time of the LPAR that no class reports, against the captured: fixed, a share, a bend where it plainly has one.
 
     zIIP work on CPs is among the captured where no less of it says as much. Intervals in which a class has transactions
@@ -50,9 +48,3 @@ def uncaptured(h: History, captured: Array) -> dict[str, Any]:
         only = fit(x[:, None], y, weight, day, [share], [1.0])
         return driven_law(x, only, [False, True, False], driver, name, 0, False)
     return driven_law(x, line, [True, True, False], driver, name, 0, False)
-
-
-def stay(law: Mapping[str, Any]) -> float:
-    """How much longer transactions are on the engines than they are charged for: the part of the uncaptured time that
-    goes with the captured is taken to pass on their behalf."""
-    return 1.0 + max(law["scale"] * law["coef"][1] / law["reference_rate"], 0.0)

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from model.calibration.family import Priors, fit_family
-from model.calibration.laws import usage as evaluate_usage
+from model.calibration.pooling import Priors, fit_family
+from model.calibration.usage_law import usage as evaluate_usage
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ class UtilizationLaw(RegressorMixin, BaseEstimator):
         calibrate: stretch the intervals so that they hold the points left out one at a time.
 
     Attributes:
-        laws_: one law for each system, as ``model.calibration.laws`` evaluates it.
+        laws_: one law for each system, as ``model.calibration.usage_law`` evaluates it.
         inflation_: the factor by which the intervals are stretched.
     """
 

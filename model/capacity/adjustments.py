@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from model.capacity.answer import Output
 from model.capacity.quantities import is_work
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 
 PREFIX = "adjust."
 # The quantities that an adjustment may change, as readers call them.
@@ -125,31 +125,6 @@ class Adjustment:
         """What is assumed and on what grounds, for readers."""
         holds = f", {self.holds_for}" if self.holds_for else ""
         return f"{PREFIX}{self.name}: {self.title}{holds}: {self.changes} ({'; '.join(self.sources)})"
-
-
-def to_plain(known: Mapping[str, Adjustment]) -> dict[str, Any]:
-    """Adjustments as plain values for JSON."""
-    return {name: asdict(adjustment) for name, adjustment in known.items()}
-
-
-def from_plain(plain: Mapping[str, Any]) -> dict[str, Adjustment]:
-    """Adjustments from what `to_plain` gave."""
-    return {
-        name: Adjustment(
-            name,
-            entry["title"],
-            {quantity: Factor(**found) for quantity, found in entry["factors"].items()},
-            tuple(entry["sources"]),
-            entry.get("scope", ""),
-            tuple(entry["moved"]) if entry.get("moved") else None,
-        )
-        for name, entry in plain.items()
-    }
-
-
-def parts_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """The workloads and components of a system of the bundle, by name."""
-    return (*entry["usage"], *(stream["name"] for stream in entry["streams"]))
 
 
 def asked(

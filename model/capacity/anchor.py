@@ -6,17 +6,17 @@ parameters reproduces the record, up to the scatter of single intervals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.parts import ZIIP_WORK, Anchor, Scenario
+from model.capacity.parameters import RecordedIntervals
+from model.capacity.state import ZIIP_WORK, Anchor, Scenario, engines_in_use
 
 if TYPE_CHECKING:
-    from model.capacity.ensemble import System
+    from model.capacity.evaluation import System
 
 Array = NDArray[np.float64]
 
@@ -28,18 +28,17 @@ LEAST, MOST = 0.2, 5.0
 
 
 def anchor_of(
-    system: System, scenario: Scenario, profile: Mapping[str, Any], index: NDArray[np.int64]
+    system: System, scenario: Scenario, recorded: RecordedIntervals, index: NDArray[np.int64]
 ) -> Anchor | None:
     """The anchor of some recorded intervals, whose mean load is the scenario; None where nothing was recorded."""
-    recorded = profile.get("recorded")
-    if recorded is None:
+    if recorded.busy is None:
         return None
     base = Anchor(rates=scenario.rates)
-    engines = _mean(recorded["capacity"], index)
+    engines = _mean(recorded.engines, index)
     here = replace(scenario, anchor=base, engines=system.engines if engines is None else engines)
     plain = system.usage(replace(here, anchor=None))
     factors = {}
-    for name, values in recorded["engines"].items():
+    for name, values in recorded.component_engines.items():
         seen = _mean(values, index)
         modelled = plain.by_series.get(name) if system.engine(name) == "cp" else plain.eligible.get(name)
         if seen is None or modelled is None:
@@ -50,9 +49,9 @@ def anchor_of(
             factors[name] = np.where(modelled > 0, np.clip(seen / modelled, LEAST, MOST), 1.0)
     base = replace(base, usage=factors)
     here = replace(here, anchor=base)
-    busy = _mean(recorded["busy"], index)
+    busy = _mean(recorded.busy, index)
     if busy is not None:
-        scatter = float(profile.get("busy_sd", 0.0)) * system.deviates(BUSY_SD_SEED)[:, None]
+        scatter = recorded.busy_sd * system.deviates(BUSY_SD_SEED)[:, None]
         wanted = busy * (1.0 + scatter / np.sqrt(len(index)))
         # Cost and zIIP overflow may depend on busy, so that a correction changes them.
         for _ in range(BUSY_STEPS):
@@ -61,24 +60,24 @@ def anchor_of(
             if (np.abs(missing) <= BUSY_TOLERANCE * wanted).all():
                 break
     state = system.at_rates(replace(here, anchor=base))
-    ziip_busy = _mean(recorded["ziip_busy"], index)
+    ziip_busy = _mean(recorded.ziip_busy, index)
     if ziip_busy and state.ziip_busy is not None:
-        scatter = float(profile.get("ziip_busy_sd", 0.0)) * system.deviates(BUSY_SD_SEED + 1)[:, None]
-        modelled_ziips = np.asarray(system.laws[ZIIP_WORK].usage(_on_ziips(system, replace(here, anchor=base))))
+        scatter = recorded.ziip_busy_sd * system.deviates(BUSY_SD_SEED + 1)[:, None]
+        modelled_ziips = engines_in_use(system.laws[ZIIP_WORK], _on_ziips(system, replace(here, anchor=base)))
         base = replace(base, ziip_busy=ziip_busy * (1.0 + scatter / np.sqrt(len(index))), ziip_modelled=modelled_ziips)
     responses: dict[tuple[str, str], Array] = {}
     percentiles: dict[tuple[str, str], Array] = {}
     there: dict[tuple[str, str], Array] = {}
     for i, one in enumerate(system.responses):
-        key = (one.metric, one.stream)
-        seen = _mean(recorded["response_ms"].get(one.stream), index)
+        key = one.key
+        seen = _mean(recorded.response_ms.get(one.class_name), index)
         if seen is None or not np.isfinite(state.response_ms[key]).all():
             continue
-        ended = system.stream(scenario, one.stream) * float(profile.get("seconds", 0.0))
+        ended = system.stream(scenario, one.class_name) * recorded.seconds
         sd = one.scatter(system.waiting_share(state, one), ended) / np.sqrt(len(index))
         error = np.exp(sd * system.deviates(RESPONSE_SD_SEED + i)[:, None])
         responses[key], there[key] = seen * error, state.response_ms[key]
-        p90 = _mean(recorded["p90_ms"].get(one.stream), index)
+        p90 = _mean(recorded.p90_ms.get(one.class_name), index)
         if p90 is not None and key in state.p90_ms:
             percentiles[key] = p90 / seen * state.response_ms[key] / np.maximum(state.p90_ms[key], 1e-12)
     return replace(base, response=responses, modelled_ms=there, p90=percentiles)
@@ -93,16 +92,17 @@ def recorded_and_modelled(system: System, scenario: Scenario) -> list[dict[str, 
         ``metric``, ``class`` (empty for the LPAR), ``recorded``, ``modelled`` and ``unit`` of busy, zIIP busy and
         responses.
     """
-    index, recorded = np.array(scenario.recorded, np.int64), system.entry["profile"]["recorded"]
-    engines = _mean(recorded["capacity"], index) or scenario.engines
+    index, recorded = np.array(scenario.recorded, np.int64), system.parameters.recorded
+    assert recorded is not None
+    engines = _mean(recorded.engines, index) or scenario.engines
     state = system.at_rates(replace(scenario, anchor=None, engines=engines))
-    busy, ziip_busy = _mean(recorded["busy"], index), _mean(recorded["ziip_busy"], index)
+    busy, ziip_busy = _mean(recorded.busy, index), _mean(recorded.ziip_busy, index)
     rows = [("cpu_busy_pct", "", busy, state.busy, 100.0 / engines, "pct")]
     if state.ziip_busy is not None and scenario.ziips > 0:
         rows.append(("ziip_busy_pct", "", ziip_busy, state.ziip_busy, 100.0 / scenario.ziips, "pct"))
     for one in system.responses:
-        seen = _mean(recorded["response_ms"].get(one.stream), index)
-        rows.append((one.metric, one.stream, seen, state.response_ms[one.metric, one.stream], 1.0, "ms"))
+        seen = _mean(recorded.response_ms.get(one.class_name), index)
+        rows.append((*one.key, seen, state.response_ms[one.key], 1.0, "ms"))
     return [
         {
             "metric": metric,
@@ -122,9 +122,9 @@ def _on_ziips(system: System, scenario: Scenario) -> Array:
     return np.asarray(used.ziip_work * (1.0 - used.overflow))
 
 
-def _mean(values: list[float | None] | None, index: NDArray[np.int64]) -> float | None:
+def _mean(values: Array | None, index: NDArray[np.int64]) -> float | None:
     """Mean of what was recorded of some intervals; None where nothing was."""
     if values is None:
         return None
-    known = np.array([np.nan if values[i] is None else values[i] for i in index], float)
+    known = values[index]
     return None if np.isnan(known).all() else float(np.nanmean(known))

@@ -11,27 +11,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity import side_by_side, targets
+from model.capacity import comparison, sizing
 from model.capacity.adjustments import PREFIX
 from model.capacity.anchor import recorded_and_modelled
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
-from model.capacity.asked import compiled, understood
-from model.capacity.basis import DEFINED_OTHERWISE, defined_otherwise, distance, evidence, extrapolated, notes_on
-from model.capacity.derived import derived
-from model.capacity.ensemble import System
+from model.capacity.bottleneck import bottleneck, times
+from model.capacity.cache import cached
+from model.capacity.evaluation import System
+from model.capacity.evidence import DEFINITIONS_CHANGED, definitions_changed, distance, evidence, extrapolated, notes_on
 from model.capacity.explain import explain
-from model.capacity.figures import OF_RESPONSES, bottleneck, figure_draws, outputs_of, outputs_of_each, times
+from model.capacity.figures import figure_draws, figures_of
 from model.capacity.growth import is_planned
 from model.capacity.headroom import headroom
-from model.capacity.loads import Load
-from model.capacity.offload import ZIIPS
-from model.capacity.parts import Scenario, State
-from model.capacity.questions import OBSERVED, QuestionError, has_conditions, said, system_entry
+from model.capacity.outputs import outputs_of, outputs_of_each
+from model.capacity.question import Question, parse_question, prepare_system
+from model.capacity.question_keys import OBSERVED, has_conditions, system_entry
+from model.capacity.state import Scenario, State
+from model.capacity.values import QuestionError, number_text
+from model.capacity.ziip_offload import ZIIPS
 
 __all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
 
 Array = NDArray[np.float64]
-Evaluated = tuple[Sequence[float], Sequence[Load], State, Callable[[], State]]
+Evaluated = tuple[Sequence[float], Sequence[Question], State, Callable[[], State]]
 RATES = ("etr_tps", "cpu_busy_pct", "growth_pct")
 # The rates of which are not linear in it.
 BENT = ("cpu_busy_pct",)
@@ -53,7 +55,7 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     Args:
         bundle: a calibrated model, see ``model.capacity.bundle``.
         system: id of a calibrated system, or the SMF identifier of an LPAR.
-        at: the question: keys as ``model.capacity.questions`` lists them. Without a load, the operating point.
+        at: the question: keys as ``model.capacity.question_keys`` lists them. Without a load, the operating point.
 
     Raises:
         QuestionError: unknown system or key, or a value out of its domain.
@@ -71,14 +73,14 @@ def _studies() -> ModuleType:
 
 
 def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
-    entry = system_entry(bundle, system)
-    ready = compiled(entry, at)
-    load = understood(ready, at)
+    parameters = system_entry(bundle, system)
+    ready = prepare_system(parameters, at)
+    load = parse_question(ready, at)
     _refuse_plans(load)
     state = ready.evaluate(load.scenario)
     notes = notes_on(ready, load, state)
-    if defined_otherwise(bundle, entry):
-        notes.append(DEFINED_OTHERWISE)
+    if definitions_changed(bundle, parameters):
+        notes.append(DEFINITIONS_CHANGED)
     outputs = tuple(output for output in outputs_of(ready, load, state) if output.value is not None)
     if load.point is not None and any(output.metric == "etr_tps" for output in outputs):
         notes.insert(0, "etr_tps: the limits are the rates at which the model is as busy as it is here")
@@ -90,7 +92,7 @@ def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | 
         bottleneck=bottleneck(ready, state),
         extrapolated=extrapolated(ready, state),
         notes=tuple(notes),
-        evidence=evidence(bundle, entry),
+        evidence=evidence(bundle, parameters),
         distance=distance(ready, state),
         times=tuple(times(state)),
         recorded=tuple(_recorded(ready, load)),
@@ -98,29 +100,29 @@ def _by_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | 
     )
 
 
-def _recorded(ready: System, load: Load) -> list[dict[str, Any]]:
+def _recorded(ready: System, load: Question) -> list[dict[str, Any]]:
     """Recorded and modelled figures of a recorded load; none where the question changes it."""
     base = load.scenario
     grown = base.anchor is None or not np.array_equal(base.rates, base.anchor.rates)
     if grown or load.asked.keys() - {"when"}:
         return []
-    return derived(ready.entry, ("modelled", base.recorded), lambda: recorded_and_modelled(ready, base))
+    return cached(ready.parameters, ("modelled", base.recorded), lambda: recorded_and_modelled(ready, base))
 
 
 def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **wanted: Any) -> dict[str, Any]:
-    """The smallest number of engines for a load, see :func:`model.capacity.targets.size`; or that of a sibling."""
+    """The smallest number of engines for a load, see :func:`model.capacity.sizing.size`; or that of a sibling."""
     if has_conditions(bundle, system):
         return dict(_studies().size(_by_network, bundle, system, at, **wanted))
-    return targets.size(bundle, system, at, **wanted)
+    return sizing.size(bundle, system, at, **wanted)
 
 
 def max_rate(
     bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **wanted: Any
 ) -> dict[str, Any]:
-    """The highest rate of the mix, see :func:`model.capacity.targets.max_rate`; that of a sibling, or of users."""
+    """The highest rate of the mix, see :func:`model.capacity.sizing.max_rate`; that of a sibling, or of users."""
     if has_conditions(bundle, system):
         return dict(_studies().max_rate(_by_network, bundle, system, at, **wanted))
-    return targets.max_rate(bundle, system, at, **wanted)
+    return sizing.max_rate(bundle, system, at, **wanted)
 
 
 def spaced(key: str, first: float, last: float, steps: int | None = None) -> list[float]:
@@ -131,11 +133,12 @@ def spaced(key: str, first: float, last: float, steps: int | None = None) -> lis
     """
     if not 0 < last - first < np.inf:
         raise QuestionError(
-            "to", last, f"to: {said(last)} should be greater than from, {said(first)}, by a finite number"
+            "to", last, f"to: {number_text(last)} should be greater than from, {number_text(first)}, by a finite number"
         )
     count = steps if steps is not None else int(last - first) + 1 if key in WHOLE else 11
     if not 2 <= count <= MOST_STEPS:
-        message = f"steps: {said(count)} from {said(first)} to {said(last)} should be 2 to {MOST_STEPS}"
+        between = f"from {number_text(first)} to {number_text(last)}"
+        message = f"steps: {number_text(count)} {between} should be 2 to {MOST_STEPS}"
         raise QuestionError("steps", steps, message)
     return [first + (last - first) * i / (count - 1) for i in range(count)]
 
@@ -160,18 +163,19 @@ def sweep(
     """
     if key == ZIIPS or key.startswith(PREFIX) or not _by_network_alone(bundle, system, {**(at or {}), key: values[0]}):
         measured = _studies().measured_levels if has_conditions(bundle, system) else None
-        return side_by_side.swept(predict, bundle, system, key, values, at or {}, metrics, measured)
-    entry = system_entry(bundle, system)
-    ready = compiled(entry, at)
-    entry = ready.entry
-    known = sorted({spec["metric"] for spec in entry["outputs"]})
+        return comparison.sweep_answers(predict, bundle, system, key, values, at or {}, metrics, measured)
+    parameters = system_entry(bundle, system)
+    ready = prepare_system(parameters, at)
+    parameters = ready.parameters
+    figures = figures_of(parameters)
+    known = sorted({one.metric for one in figures})
     for metric in metrics:
         if metric not in known:
             raise QuestionError("metrics", metric, f"metrics: {metric!r} is not predicted for {system}", known)
     rows: list[dict[str, Any]] = []
     notes: dict[str, None] = {}
-    wanted = [spec for spec in entry["outputs"] if not metrics or spec["metric"] in metrics]
-    responses = any(spec["form"] in OF_RESPONSES for spec in wanted)
+    wanted = [one for one in figures if not metrics or one.metric in metrics]
+    responses = any(one.quantity.needs_responses for one in wanted)
     for numbers, loads, state, ends in _evaluated(ready, at or {}, key, values, responses=responses):
         for end in (0, -1):
             if numbers[end] in (values[0], values[-1]):
@@ -188,11 +192,11 @@ def sweep(
         "steps": rows,
         "measured": [],
         "notes": list(notes),
-        "evidence": as_plain(evidence(bundle, entry)),
+        "evidence": as_plain(evidence(bundle, parameters)),
     }
 
 
-def _refuse_plans(load: Load) -> None:
+def _refuse_plans(load: Question) -> None:
     """Refuse planned growth at a recorded load, before which it has not begun."""
     if load.span is None or not load.span.ahead[0]:
         for key in (str(key) for key in load.asked if is_planned([str(key)])):
@@ -208,13 +212,13 @@ def _evaluated(
     observed = any(str(name).startswith(OBSERVED) for name in at)
     if observed or (key not in RATES and not key.startswith((*RATE_OF_CLASS, PLACES))):
         for number in values:
-            load = understood(ready, {**at, key: number})
+            load = parse_question(ready, {**at, key: number})
             yield from _states(ready, [number], [load], load.scenario, responses)
         return
     if key not in BENT and not key.startswith(PLACES):
         yield from _states(ready, values, *_linear(ready, at, key, values), responses)
         return
-    loads = [understood(ready, {**at, key: number}) for number in values]
+    loads = [parse_question(ready, {**at, key: number}) for number in values]
     each = [load.scenario for load in loads]
     draws = max(one.rates.shape[0] for one in each)
     rates = [np.broadcast_to(one.rates, (draws, *one.rates.shape[1:])) for one in each]
@@ -229,7 +233,7 @@ def _evaluated(
 
 
 def _states(
-    ready: System, values: Sequence[float], loads: Sequence[Load], scenario: Scenario, responses: bool
+    ready: System, values: Sequence[float], loads: Sequence[Question], scenario: Scenario, responses: bool
 ) -> Iterator[Evaluated]:
     """As :func:`_evaluated`, of one scenario: with responses where these are asked for, or where a limit may be full,
     as what it lets through hangs on them: it is full at the first or the last load if at any. What there is to note of
@@ -246,10 +250,10 @@ def _states(
         yield [values[i] for i in some], [loads[i] for i in some], state, noted
 
 
-def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Load], Scenario]:
-    """Loads where rates are linear in the key: understood at the least and most, in proportion between them."""
+def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Question], Scenario]:
+    """Loads where rates are linear in the key: parse_question at the least and most, in proportion between them."""
     least, most = min(values), max(values)
-    first, last = (understood(ready, {**at, key: number}) for number in (least, most))
+    first, last = (parse_question(ready, {**at, key: number}) for number in (least, most))
     part = ((np.asarray(values, float) - least) / (most - least or 1.0))[None, :, None]
     loads = [first.asking(key, number) for number in values]
     low, high = first.scenario, last.scenario
@@ -277,7 +281,7 @@ def compare(
     sides = (("a", system, a), ("b", other or system, b))
     answers = [_side(bundle, *asked) for asked in sides]
     alone = all(_by_network_alone(bundle, name, at) for _, name, at in sides)
-    rows = _changes(bundle, sides) if alone else side_by_side.changes(*answers)
+    rows = _changes(bundle, sides) if alone else comparison.changes(*answers)
     return as_plain(
         {
             "system": system,
@@ -325,11 +329,11 @@ def _changes(bundle: Mapping[str, Any], sides: Sequence[tuple[str, str, Mapping[
 def _draws_by_metric(
     bundle: Mapping[str, Any], system: str, at: Mapping[str, Any], side: str
 ) -> dict[tuple[str, str], Array]:
-    ready = compiled(system_entry(bundle, system), at)
-    state = ready.evaluate(understood(ready, at, side).scenario)
+    ready = prepare_system(system_entry(bundle, system), at)
+    state = ready.evaluate(parse_question(ready, at, side).scenario)
     found = {}
-    for spec in ready.entry["outputs"]:
-        draws = figure_draws(ready, state, spec)
+    for one in figures_of(ready.parameters):
+        draws = figure_draws(ready, state, one)
         if draws is not None:
-            found[spec["metric"], str(spec.get("class", spec.get("station", "")))] = draws
+            found[one.metric, one.class_name or one.station or ""] = draws
     return found

@@ -13,21 +13,21 @@ PLAINLY = 0.9
 """Median error of a baseline over that of the model below which the baseline is used."""
 
 
-def used(entry: Mapping[str, Any]) -> dict[str, str]:
+def used(gate: Mapping[str, Any] | None) -> dict[str, str]:
     """The baseline by class that predicts changes of its response, where higher loads were closer to it.
 
     Parameters
     ----------
-    entry
-        A system of a bundle, with the ``gate`` of its validation.
+    gate
+        Validation of a system, if any.
 
     Returns
     -------
     dict
         :data:`USUAL` (the response stays as recorded) or :data:`MMC` (it changes as M/M/c has it) by class.
     """
-    gate = entry.get("gate") or {}
-    return {one["class"]: one["baseline"] for one in gate.get("baselines", ()) if is_used(one)}
+    compared = (gate or {}).get("baselines", ())
+    return {one["class"]: one["baseline"] for one in compared if is_used(one)}
 
 
 def is_used(one: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""The champion as plain JSON: for each system a template and draws of its parameters; nothing pickled."""
+"""The champion as a JSON document: parameters of each system, studies, and what they were fitted on."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from model import documents
+from model.capacity.parameters import ParametersError, SystemParameters, from_plain, to_plain
 
-SCHEMA = "etalon-bundle/13"
+SCHEMA = "etalon-bundle/14"
 DIGITS = 12
 # Draws say how far, not where: these many digits are enough for a spread.
 DRAW_DIGITS = 6
+
+
+REMEDY = "run `etalon fit`, which makes it anew"
 
 
 class BundleError(ValueError):
@@ -23,7 +27,7 @@ class BundleError(ValueError):
 
 
 def build(
-    systems: Mapping[str, Any],
+    systems: Mapping[str, SystemParameters],
     *,
     model_version: str = "",
     data: Mapping[str, Any],
@@ -37,7 +41,7 @@ def build(
     laws. Without a version the bundle is named after its content,
     so that equal parameters have equal names.
     """
-    bundle = rounded(
+    document = rounded(
         {
             "schema": SCHEMA,
             "model_version": model_version,
@@ -45,12 +49,41 @@ def build(
             "validation": dict(validation),
             "refused": dict(refused or {}),
             "conditions": dict(conditions or {}),
-            "systems": dict(systems),
+            "systems": {name: to_plain(one) for name, one in systems.items()},
         }
     )
+    bundle = typed(document)
     if not model_version:
         bundle["model_version"] = "content-" + hashlib.sha256(dumps(bundle).encode()).hexdigest()[:12]
     return bundle
+
+
+class Systems(Mapping[str, SystemParameters]):
+    """Systems of a bundle by id, whose parameters are read when they are first wanted."""
+
+    def __init__(self, plain: Mapping[str, Any]) -> None:
+        self.plain = plain
+        self._read: dict[str, SystemParameters] = {}
+
+    def __getitem__(self, system: str) -> SystemParameters:
+        if system not in self._read:
+            stored = self.plain[system]
+            try:
+                self._read[system] = from_plain(stored)
+            except ParametersError as error:
+                raise BundleError(f"system {system}: {error}; {REMEDY}") from error
+        return self._read[system]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.plain)
+
+    def __len__(self) -> int:
+        return len(self.plain)
+
+
+def typed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A bundle of plain JSON values with the parameters of its systems as :class:`SystemParameters`."""
+    return {**document, "systems": Systems(document["systems"])}
 
 
 def rounded(value: Any, digits: int = DIGITS) -> Any:
@@ -64,9 +97,18 @@ def rounded(value: Any, digits: int = DIGITS) -> Any:
     return value
 
 
+def plain(bundle: Mapping[str, Any]) -> dict[str, Any]:
+    """The bundle, or another document beside it, as plain JSON values."""
+    systems = bundle.get("systems", {})
+    if isinstance(systems, Systems):
+        return {**bundle, "systems": systems.plain}
+    stored = {name: to_plain(one) if isinstance(one, SystemParameters) else one for name, one in systems.items()}
+    return dict(rounded({**bundle, "systems": stored} if systems else bundle))
+
+
 def dumps(bundle: Mapping[str, Any]) -> str:
     """The bundle as text: one line, keys sorted, floats as shortest round-trip text."""
-    return documents.dumps(bundle, sort_keys=True, ensure_ascii=False) + "\n"
+    return documents.dumps(plain(bundle), sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def loads(text: str, origin: str = "bundle") -> dict[str, Any]:
@@ -78,16 +120,16 @@ def loads(text: str, origin: str = "bundle") -> dict[str, Any]:
     try:
         bundle = json.loads(text)
     except json.JSONDecodeError as error:
-        raise BundleError(f"{origin} is no JSON ({error}); run `etalon fit`, which makes it anew") from error
+        raise BundleError(f"{origin} is no JSON ({error}); {REMEDY}") from error
     schema = bundle.get("schema") if isinstance(bundle, dict) else None
     if schema != SCHEMA:
-        raise BundleError(f"{origin} has schema {schema!r}, expected {SCHEMA!r}; run `etalon fit`, which makes it anew")
+        raise BundleError(f"{origin} has schema {schema!r}, expected {SCHEMA!r}; {REMEDY}")
     lacking = [key for key in ("model_version", "systems") if key not in bundle]
     if lacking:
-        raise BundleError(f"{origin} lacks {', '.join(lacking)}; run `etalon fit`, which makes it anew")
+        raise BundleError(f"{origin} lacks {', '.join(lacking)}; {REMEDY}")
     if not isinstance(bundle["systems"], dict):
-        raise BundleError(f"{origin}: systems is no JSON object; run `etalon fit`, which makes it anew")
-    return bundle
+        raise BundleError(f"{origin}: systems is no JSON object; {REMEDY}")
+    return typed(bundle)
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -14,22 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.derived import derived
-from model.capacity.ensemble import System
+from model.capacity.cache import cached
+from model.capacity.evaluation import System
 from model.capacity.lpars import at_the_same_time, named_system
-from model.capacity.moves import installation, speed_of
-from model.capacity.parts import Scenario
-from model.capacity.profile import recorded
-from model.capacity.questions import MOVE_FROM, MOVE_TO, QuestionError, finite, streams_named
+from model.capacity.machine_change import installation, speed_of
+from model.capacity.parameters import DemandModel, SystemParameters
+from model.capacity.question_keys import MOVE_FROM, MOVE_TO, streams_named
+from model.capacity.state import Scenario, engines_in_use
+from model.capacity.values import QuestionError, must_be_finite
 
 Array = NDArray[np.float64]
 ON_ZIIPS = ":ziip"
-BY_CLASS: Mapping[str, Any] = {
-    "work_scatter": 0.0,
-    "thinking_noise": {"centre": 0.0, "draws": []},
-    "growth_per_week": {"centre": 0.0, "draws": []},
-}
-"""What a bundle has of each class in the order of the classes, and what it is where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,7 @@ class Move:
             QuestionError: the part is not above 0 and at most 1.
         """
         other, _, part = str(value).partition(":")
-        share = finite(key, part) if part else 1.0
+        share = must_be_finite(key, part) if part else 1.0
         if not 0.0 < share <= 1.0:
             raise QuestionError(key, value, f"{key}: the part that moves, {share:g}, should be above 0 and at most 1")
         return cls(key, key.partition(".")[2], other.strip(), share)
@@ -60,7 +55,7 @@ def moves_of(asked: Mapping[str, Any], kind: str) -> list[Move]:
     return [Move.of(str(key), value) for key, value in asked.items() if str(key).startswith(kind)]
 
 
-def with_classes(entry: Mapping[str, Any], asked: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_classes(parameters: SystemParameters, asked: Mapping[str, Any]) -> SystemParameters:
     """The system with the classes that a question moves to it, without transactions in what was recorded; the very same
     where it moves none.
 
@@ -69,35 +64,30 @@ def with_classes(entry: Mapping[str, Any], asked: Mapping[str, Any]) -> Mapping[
     """
     moves = moves_of(asked, MOVE_FROM)
     if not moves:
-        return entry
-    return derived(entry, ("moved", tuple(moves)), lambda: _made(entry, moves))
+        return parameters
+    return cached(parameters, ("moved", tuple(moves)), lambda: _with_all(parameters, moves))
 
 
-def _made(entry: Mapping[str, Any], moves: list[Move]) -> dict[str, Any]:
-    made = {**entry, "usage": dict(entry["usage"]), "response": dict(entry["response"])}
-    made["notes"] = list(entry.get("notes", ()))
-    for key in ("streams", "capacity", "outputs", *BY_CLASS):
-        if key in entry:
-            made[key] = list(entry[key])
-    if "profile" not in entry:
+def _with_all(parameters: SystemParameters, moves: list[Move]) -> SystemParameters:
+    if parameters.recorded is None:
         raise QuestionError(
             moves[0].key, moves[0].other, f"{moves[0].key}: this system has measured points, no history"
         )
-    made["profile"] = profile = dict(entry["profile"])
-    for key in ("rates", "users", "thinking"):
-        if key in profile:
-            profile[key] = list(profile[key])
+    changed = parameters
     for move in moves:
-        other = _other(entry, move)
+        other = _other(parameters, move)
         for i in streams_named(other, move.key, move.name):
-            _add(made, other, i, move.other)
-    return made
+            changed = _with_class(changed, other, i, move.other)
+    return changed
 
 
-def _other(entry: Mapping[str, Any], move: Move) -> Mapping[str, Any]:
+def _other(parameters: SystemParameters, move: Move) -> SystemParameters:
     """The other system of a move, which has a history."""
-    systems = {name: one for name, one in entry.get("installation", {}).items() if "profile" in one}
-    systems = {name: one for name, one in systems.items() if one["profile"] is not entry["profile"]}
+    systems = {
+        name: one
+        for name, one in parameters.installation.items()
+        if one.recorded is not None and one.recorded is not parameters.recorded
+    }
     other = named_system(systems, move.other)
     if other is None:
         text = f"{move.key}: no other system {move.other!r} with a history is calibrated"
@@ -105,49 +95,51 @@ def _other(entry: Mapping[str, Any], move: Move) -> Mapping[str, Any]:
     return other
 
 
-def _add(made: dict[str, Any], other: Mapping[str, Any], i: int, system: str) -> None:
-    """Add a class of another system."""
-    stream = other["streams"][i]
-    old, new = stream["name"], f"{stream['name']}@{system}"
+def _with_class(parameters: SystemParameters, other: SystemParameters, i: int, system: str) -> SystemParameters:
+    """The system with a class of another system."""
+    moving, recorded = other.classes[i], parameters.recorded
+    assert recorded is not None
+    old, new = moving.name, f"{moving.name}@{system}"
     named = {old: new, f"{old}{ON_ZIIPS}": f"{new}{ON_ZIIPS}"}
-    made["streams"].append({**stream, "name": new, "report_class": "", "workload": ""})
+    demands, responses = dict(parameters.demands), dict(parameters.responses)
     for before, after in named.items():
-        if before in other["usage"]:
-            made["usage"][after] = {**_proportional(other["usage"][before]), "driver": new}
-    made["capacity"].append(new)
-    if old in other["response"]:
-        law = other["response"][old]
-        series = {key: [named[one] for one in law.get(key, ()) if one in named] for key in ("series", "ziip_series")}
-        made["response"][new] = {**law, **series, "stream": new}
-    made["outputs"] += [
-        {**row, **{key: named[row[key]] for key in ("class", "stream", "series") if row.get(key) in named}}
-        for row in other["outputs"]
-        if row.get("class") == old
-    ]
-    for key, unknown in BY_CLASS.items():
-        if key in made:
-            made[key].append(other[key][i] if key in other else unknown)
-    profile = made["profile"]
-    for key in ("rates", "users", "thinking"):
-        if key in profile:
-            profile[key].append([0.0] * len(profile["start_local"]))
-    held = [limit["name"] for limit in other.get("limits", ()) if old in limit["members"]]
-    if held:
-        made["notes"].append(
-            f"{new}: {', '.join(held)} of {system} stay there; no wait for such limits is in its response"
+        if before in other.demands:
+            demands[after] = _proportional(other.demands[before], new)
+    if old in other.responses:
+        law = other.responses[old]
+        series, ziip_series = (
+            tuple(named[one] for one in names if one in named) for names in (law.series, law.ziip_series)
         )
+        responses[new] = replace(law, series=series, ziip_series=ziip_series, class_name=new)
+    notes = parameters.notes
+    held = [limit.name for limit in other.limits if old in limit.members]
+    if held:
+        stay = f"{new}: {', '.join(held)} of {system} stay there; no wait for such limits is in its response"
+        notes = (*notes, stay)
+
+    def with_none(values: Array) -> Array:
+        return np.vstack([values, np.zeros(values.shape[1])])
+
+    return replace(
+        parameters,
+        classes=(*parameters.classes, replace(moving, name=new, report_class="", workload="")),
+        busy_components=(*parameters.busy_components, new),
+        demands=demands,
+        responses=responses,
+        notes=notes,
+        recorded=replace(
+            recorded,
+            rates=with_none(recorded.rates),
+            users=None if recorded.users is None else with_none(recorded.users),
+            thinking=None if recorded.thinking is None else with_none(recorded.thinking),
+        ),
+    )
 
 
-def _proportional(law: Mapping[str, Any]) -> dict[str, Any]:
-    """A demand at its mean cost, in proportion to the rate."""
-
-    def flat(coef: Array) -> list[Any]:
-        each = coef[..., 0] + coef[..., 1]
-        found: list[Any] = np.stack([0.0 * each, each, 0.0 * each], axis=-1).tolist()
-        return found
-
-    drawn = {**law["draws"], "coef": flat(np.asarray(law["draws"]["coef"], float))}
-    return {**law, "coef": flat(np.asarray(law["coef"], float)), "draws": drawn}
+def _proportional(law: DemandModel, class_name: str) -> DemandModel:
+    """A demand at its mean cost, in proportion to the rate of a class."""
+    each = law.coef[:, 0] + law.coef[:, 1]
+    return replace(law, coef=np.stack([0.0 * each, each, 0.0 * each], axis=1), regressor=class_name)
 
 
 def with_moves(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
@@ -163,19 +155,19 @@ def with_moves(system: System, scenario: Scenario, asked: Mapping[str, Any], not
     for move in leaving:
         scenario = _without(system, scenario, move)
         after = system.usage(scenario).busy
-        scenario = _given(system, scenario, move, before - after, notes)
+        scenario = _with_engines_given(system, scenario, move, before - after, notes)
         before = after
     for move in coming:
         scenario = _with(system, scenario, move, notes)
         after = system.usage(scenario).busy
-        scenario = _given(system, scenario, move, before - after, notes)
+        scenario = _with_engines_given(system, scenario, move, before - after, notes)
         before = after
     return scenario
 
 
 def _without(system: System, scenario: Scenario, move: Move) -> Scenario:
     """The load without a class, or without a part of it."""
-    those = list(streams_named(system.entry, move.key, move.name))
+    those = list(streams_named(system.parameters, move.key, move.name))
     kept = np.ones(len(system.streams))
     kept[those] = 1.0 - move.share
     return replace(scenario, rates=scenario.rates * kept)
@@ -183,46 +175,47 @@ def _without(system: System, scenario: Scenario, move: Move) -> Scenario:
 
 def _with(system: System, scenario: Scenario, move: Move, notes: list[str]) -> Scenario:
     """The load with a class of another system, which has the rate and the CPU that were recorded of it."""
-    other, anchor, rates = _other(system.entry, move), scenario.anchor, scenario.rates.copy()
-    slower, history = _slower(system, scenario, other, move), recorded(other["profile"])
+    other, anchor, rates = _other(system.parameters, move), scenario.anchor, scenario.rates.copy()
+    slower, history = _slower(system, scenario, other, move), other.recorded
+    assert history is not None
     for i in streams_named(other, move.key, move.name):
-        old = other["streams"][i]["name"]
+        old = other.classes[i].name
         stream = system.numbers[f"{old}@{move.other}"]
-        rate, when = at_the_same_time(system, scenario, other, history.rates[i])
+        rate, when = at_the_same_time(system, scenario, history, history.rates[i])
         rates[:, :, stream] = move.share * rate
         notes.append(f"{move.key}: {move.share * rate:.4g} transactions/s of {old}, as {when}")
         if anchor is None:
             continue
         factors = dict(anchor.usage)
         for series in (old, f"{old}{ON_ZIIPS}"):
-            values = other["profile"].get("recorded", {}).get("engines", {}).get(series)
-            law = system.laws.get(series.replace(old, system.streams[stream], 1))
+            values, name = history.component_engines.get(series), series.replace(old, system.streams[stream], 1)
+            law = system.laws.get(name)
             if law is None:
                 continue
-            used = law.usage(np.full((system.draws, 1), max(rate, 1e-12)))
-            seen = at_the_same_time(system, scenario, other, values)[0] if values else None
+            used = engines_in_use(law, np.full((system.draws, 1), max(rate, 1e-12)))
+            seen = None if values is None else at_the_same_time(system, scenario, history, values)[0]
             known = seen is not None and bool(np.all(used > 0))
-            factors[law.name] = slower * (seen / used if known and seen else np.ones(used.shape))
+            factors[name] = slower * (seen / used if known and seen else np.ones(used.shape))
         anchor = replace(anchor, usage=factors)
     return replace(scenario, rates=rates, anchor=anchor)
 
 
-def _slower(system: System, scenario: Scenario, other: Mapping[str, Any], move: Move) -> float:
+def _slower(system: System, scenario: Scenario, other: SystemParameters, move: Move) -> float:
     """CPU here over CPU there of the same work; 1 on machines of one type."""
-    if str(other.get("machine", "")) == str(system.entry.get("machine", "")):
+    if other.machine_type == system.parameters.machine_type:
         return 1.0
-    here = speed_of(system, system.entry, move.key, scenario.engines)
+    here = speed_of(system, system.parameters, move.key, scenario.engines)
     return speed_of(system, other, move.key).su_per_s / here.su_per_s
 
 
-def _given(system: System, scenario: Scenario, move: Move, engines: Array, notes: list[str]) -> Scenario:
+def _with_engines_given(system: System, scenario: Scenario, move: Move, engines: Array, notes: list[str]) -> Scenario:
     """The load where an LPAR of the same machine uses so many engines more."""
     machine = system.partition.cpc(scenario)
-    entry = named_system(installation(system), move.other)
-    name = str((entry or {}).get("on_machine", {}).get("name", ""))
+    other = named_system(installation(system), move.other)
+    name = other.machine.name if other is not None and other.machine is not None else ""
     lpars = {one.name.casefold() for one in machine.others} if machine is not None else set()
     if machine is None or not (name == machine.name or move.other.casefold() in lpars):
-        if entry is None:
+        if other is None:
             known = [*installation(system), *(one.name for one in (machine.others if machine else ()))]
             raise QuestionError(move.key, move.other, f"{move.key}: no LPAR {move.other!r} is recorded", known)
         return scenario

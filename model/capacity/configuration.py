@@ -10,18 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import adjustments
-from model.capacity.derived import derived
-from model.capacity.ensemble import System
+from model.capacity.evaluation import System
 from model.capacity.lpars import with_cpc
-from model.capacity.moves import destination, engine_cost, moved
-from model.capacity.offload import NO_ZIIPS
-from model.capacity.parts import Limit, Scenario
-from model.capacity.questions import (
-    QuestionError,
-    positive,
-    threads_asked,
-    whole,
-)
+from model.capacity.machine_change import destination, engine_cost, moved
+from model.capacity.parameters import Limit
+from model.capacity.state import Scenario
+from model.capacity.values import QuestionError, must_be_positive, must_be_whole, threads_asked
+from model.capacity.ziip_offload import NO_ZIIPS
 
 Array = NDArray[np.float64]
 # Letters of a resource's name that SMF 72.3 has (R723DNDE).
@@ -35,14 +30,14 @@ def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
     cost = scenario.cost
     there = destination(system, asked)
     if "engines" in asked:
-        engines = whole("engines", asked["engines"])
+        engines = must_be_whole("engines", asked["engines"])
         cost = 1.0 if there else engine_cost(system, engines)
         scenario = replace(scenario, engines=float(engines))
         if system.machine is not None and engines > system.machine.engines and not {"physical_cps", "cpc"} & set(asked):
             notes.append(f"engines: the machine has {system.machine.engines:g}; this answer assumes {engines}")
             scenario = replace(scenario, cpc=replace(system.machine, engines=float(engines)))
     if "ziip_engines" in asked:
-        ziips = whole("ziip_engines", asked["ziip_engines"], least=0)
+        ziips = must_be_whole("ziip_engines", asked["ziip_engines"], least=0)
         moving = any(str(key).startswith(adjustments.PREFIX) for key in asked)
         if not moving and not any(law.engine == "ziip" for law in system.laws.values()):
             text = (
@@ -55,11 +50,11 @@ def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
         kind, _, name = str(key).partition(".")
         if kind == "limit":
             limit = _limit(system, key, name)
-            limits[limit.name] = positive(key, value)
+            limits[limit.name] = must_be_positive(key, value)
             if limit.reached:
                 notes.append(_inferred(limit, key, limits[limit.name]))
             else:
-                holders = ", ".join(system.streams[member] for member in limit.members)
+                holders = ", ".join(limit.members)
                 taken = (
                     f"assumed to be held for the whole response time by {holders}"
                     if holders
@@ -123,14 +118,12 @@ def _threads(system: System, value: Any, notes: list[str]) -> float:
 
 def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Array:
     """(draws,) factor on the cost that ``adjust.NAME=on`` asks for, uncertain as its sources say."""
-    plain = system.entry.get("adjustments", {})
-    known = derived(plain, "adjustments", lambda: adjustments.from_plain(plain))
-    rest, chosen = adjustments.asked(asked, known, adjustments.parts_of(system.entry))
+    rest, chosen = adjustments.asked(asked, system.parameters.adjustments, system.parameters.parts)
     # What is moved to zIIPs is so in the laws of the system already.
     by = adjustments.factor([replace(one, moved=None) for one in chosen], "cpu")
     for one in chosen:
         notes.append(one.note)
-        if one.moved and not system.entry.get("offloaded"):
+        if one.moved and not system.parameters.offloaded:
             notes.append(f"{adjustments.PREFIX}{one.name}: {NO_ZIIPS}")
         if "cpu" not in one.quantities:
             stays = "does not concern CPU time: engines and response times do not change"

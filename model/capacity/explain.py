@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import Estimate, plain
-from model.capacity.asked import compiled, understood
-from model.capacity.basis import answered, notes_on
-from model.capacity.derived import derived
-from model.capacity.ensemble import System
-from model.capacity.figures import figure_draws
-from model.capacity.parts import State
-from model.capacity.questions import system_entry
+from model.capacity.cache import cached
+from model.capacity.evaluation import System
+from model.capacity.evidence import as_answer, notes_on
+from model.capacity.figures import figure_draws, figures_of
+from model.capacity.parameters import SystemParameters, joined, map_samples
+from model.capacity.question import parse_question, prepare_system
+from model.capacity.question_keys import system_entry
+from model.capacity.state import State
 
 Array = NDArray[np.float64]
 EXPLAINED = ("busy_pct", "response_ms")
 SHARES = {
     "n_way": "n-way effect",
-    "cost_by_busy": "cost against busy",
-    "priorities": "priorities of the dispatcher",
+    "busy_cost": "cost against busy",
     "ziip": "zIIP overflow and SMT",
 }
 
@@ -36,10 +37,10 @@ def explain(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     Raises:
         QuestionError: as ``model.capacity.ask.predict``.
     """
-    ready = compiled(system_entry(bundle, system), at)
-    load = understood(ready, at)
+    ready = prepare_system(system_entry(bundle, system), at)
+    load = parse_question(ready, at)
     state = ready.evaluate(load.scenario)
-    return answered(
+    return as_answer(
         bundle,
         system,
         ready,
@@ -57,20 +58,19 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
         if name not in state.usage:
             continue
         asked, used = (one.usage[name][:, 0] for one in (state, state.used))
-        driven = law.driver in ready.streams or law.driver in ready.mixes
-        rate = ready.stream(state.scenario, law.driver)[:, 0] if driven else np.zeros(ready.draws)
-        known = ready.entry["usage"][name]
+        driven = law.regressor in ready.streams or law.regressor in ready.mixes
+        rate = ready.stream(state.scenario, law.regressor)[:, 0] if driven else np.zeros(ready.draws)
         rows.append(
             {
-                "class": law.driver if driven else None,
+                "class": law.regressor if driven else None,
                 "component": name,
                 "engine": law.engine,
                 "engines_in_use": Estimate.of(used).to_dict(),
                 "us_per_tran": Estimate.of(1e6 * asked / rate).to_dict() if rate[0] > 0 else None,
-                "part_of_total": law.part,
-                "origin": known["origin"],
-                "evidence": known.get("evidence") or known["origin"],
-                "points": known["points"],
+                "part_of_total": law.additive,
+                "origin": law.origin,
+                "evidence": law.evidence or law.origin,
+                "points": law.points,
             }
         )
     return rows
@@ -79,8 +79,8 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
 def _sensitivity(ready: System, asked: Mapping[str, Any], state: State) -> list[dict[str, Any]]:
     """Share of the variance of busy and of every response that each group of parameters brings."""
     full = {key: float(one[0]) for key, one in _spreads(ready, state, 1).items() if np.isfinite(one[0])}
-    held, several = derived(ready.entry, "held", lambda: _held_together(ready))
-    spreads = _spreads(several, several.evaluate(understood(several, asked).scenario), len(held))
+    held, several = cached(ready.parameters, "held", lambda: _held_together(ready))
+    spreads = _spreads(several, several.evaluate(parse_question(several, asked).scenario), len(held))
     rows = []
     for key, variance in full.items():
         shares = {
@@ -107,64 +107,39 @@ def _spreads(ready: System, state: State, copies: int) -> dict[tuple[str, str], 
     """Variance over the draws of each copy, (copies,), by metric and class; of draws with a steady state only, no
     number where there are not two."""
     found = {}
-    for spec in ready.entry["outputs"]:
-        draws = figure_draws(ready, state, spec) if spec["form"] in EXPLAINED else None
+    for figure in figures_of(ready.parameters):
+        draws = figure_draws(ready, state, figure) if figure.form in EXPLAINED else None
         if draws is not None:
             steady = [one[np.isfinite(one)] for one in draws[1:].reshape(copies, -1)]
             variances = [np.var(one) if len(one) > 1 else np.nan for one in steady]
-            found[spec["metric"], str(spec.get("class", ""))] = np.array(variances)
+            found[figure.metric, figure.class_name or ""] = np.array(variances)
     return found
 
 
 def _held_together(ready: System) -> tuple[list[str], System]:
     """The names of the groups, and a system that has the draws of all systems with one of them held."""
-    others = {key: ready.entry[key] for key in ("installation",) if key in ready.entry}
-    held = _held({key: value for key, value in ready.entry.items() if key not in others})
-    return list(held), System({**joined(list(held.values()), ready.draws - 1), **others}, copies=len(held))
+    held = groups_held(ready.parameters)
+    return list(held), System(joined(list(held.values())), copies=len(held))
 
 
-def _held(entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The system with one group of parameters at its centre, by the name of the group."""
-    found = {SHARES[key]: {**entry, key: centred(entry[key])} for key in SHARES if key in entry}
-    for table, words in (("usage", "demand of {}"), ("response", "time elsewhere: {}")):
-        for name, law in entry[table].items():
-            found[words.format(name)] = {**entry, table: {**entry[table], name: centred(law)}}
-    for i, limit in enumerate(entry.get("limits", ())):
-        others = [centred(limit) if j == i else known for j, known in enumerate(entry["limits"])]
-        found[f"limit {limit['name']}"] = {**entry, "limits": others}
+def groups_held(parameters: SystemParameters) -> dict[str, SystemParameters]:
+    """The system with one group of parameters at its best estimate, by the name of the group."""
+
+    found = {}
+    for name, words in SHARES.items():
+        value = getattr(parameters, name)
+        if value is not None:
+            found[words] = replace(parameters, **{name: map_samples(value, at_centre)})
+    for table, words in (("demands", "demand of {}"), ("responses", "time elsewhere: {}")):
+        for name, law in getattr(parameters, table).items():
+            of_all: dict[str, Any] = {table: {**getattr(parameters, table), name: map_samples(law, at_centre)}}
+            found[words.format(name)] = replace(parameters, **of_all)
+    for i, limit in enumerate(parameters.limits):
+        limits = [map_samples(limit, at_centre) if j == i else one for j, one in enumerate(parameters.limits)]
+        found[f"limit {limit.name}"] = replace(parameters, limits=tuple(limits))
     return found
 
 
-def centred(value: Any) -> Any:
-    """A part of a bundle's system with every draw at the centre."""
-    if not isinstance(value, Mapping):
-        return value
-    found = {key: centred(item) for key, item in value.items()}
-    if "draws" in value and "coef" in value:
-        count = len(value["draws"]["noise"])
-        found["draws"] = {"coef": [value["coef"]] * count, "noise": [0.0] * count, "drift": [0.0] * count}
-    elif "draws" in value and "centre" in value:
-        found["draws"] = []
-    return found
-
-
-def joined(parts: Sequence[Any], draws: int) -> Any:
-    """Parts of bundles' systems that differ in their draws alone as one, with the draws of all, one after the other;
-    what has none stays what it is.
-
-    Args:
-        draws: how many each has, beside the centre.
-    """
-    first = parts[0]
-    if isinstance(first, Mapping) and "draws" in first:
-        if "coef" in first:
-            together = {key: [one for part in parts for one in part["draws"][key]] for key in first["draws"]}
-            return {**first, "draws": together}
-        known = [part["draws"] or [part["centre"]] * draws for part in parts]
-        return {**first, "draws": [one for each in known for one in each]}
-    if isinstance(first, Mapping):
-        found = {key: joined([part[key] for part in parts], draws) for key in first}
-        return first if all(found[key] is first[key] for key in first) else found
-    if isinstance(first, list) and first and isinstance(first[0], Mapping):
-        return [joined(each, draws) for each in zip(*parts, strict=True)]
-    return first
+def at_centre(samples: Array) -> Array:
+    """Samples that all are the best estimate."""
+    return np.repeat(samples[:1], len(samples), axis=0)

@@ -1,239 +1,355 @@
-"""Figures of an answer: metrics with their limits, what is fullest, using and waiting by class."""
+"""Output figures: every metric that an answer may report, with its unit and how it is computed.
+
+:data:`QUANTITIES` is the one table of them. Each has a unit, a kind of quantity (as adjustments and the scaling of
+rates need it), its value in a state of the model, and its value in a simulation. :func:`figures_of` says which figures
+a system has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.answer import Bottleneck, Estimate, Output, Station, plain
-from model.capacity.closed import population
-from model.capacity.derived import derived
-from model.capacity.ensemble import System
-from model.capacity.loads import Load, at_busy
+from model.capacity import ziip_pool
+from model.capacity.cache import cached
+from model.capacity.closed_classes import population
+from model.capacity.evaluation import System
 from model.capacity.msu import msu
-from model.capacity.parts import LPAR, Limit, State
-from model.capacity.questions import as_text
+from model.capacity.parameters import SystemParameters
+from model.capacity.state import State
 
 Array = NDArray[np.float64]
-CPS = "general-purpose CPs of the LPAR"
-ZIIPS = "zIIPs of the LPAR"
-# Figures for which responses have to be worked out.
-OF_RESPONSES = ("response_ms", "p90_ms", "limit_pct", "users")
-SHARE = "share of the machine by weight or cap"
-SOONER = 1e-9
-# Chance of having no steady state from which a response has no upper limit, and beyond which it has no value.
+
 MAYBE_FULL, SURELY_FULL = 0.05, 0.9
+"""Chance of having no steady state from which a response has no upper limit, and beyond which it has no value."""
 
 
-class _Worded:
-    """A question as the conditions of its figures say it."""
+@dataclass(frozen=True)
+class Figure:
+    """An output figure of a system: a metric, the ``form`` in which it is computed, and what it is of."""
 
-    def __init__(self, ready: System, load: Load) -> None:
-        self._asked = {
-            key: f"{key}={value if isinstance(value, str) else as_text(float(value))}"
-            for key, value in load.asked.items()
-            if key != "point"
-        }
-        self._said, self._entry, self._point = "; ".join(self._asked.values()), ready.entry, load.point
-        self._shared_by_all = self._of_all() if load.point is None else {}
-        # Whether only class and station are said, whatever is asked.
-        self.silent = not (load.point is not None and not self._asked) and bool(
-            not ready.entry["points"] or ready.entry.get("profile")
-        )
+    metric: str
+    form: str
+    class_name: str = ""
+    stream: str = ""
+    series: str = ""
+    station: str = ""
+    response: str = ""
 
-    def condition(self, spec: Mapping[str, Any]) -> str:
-        """The condition of a figure: its class or station; as published at a measured point, else what all points share
-        and the question."""
-        shared, station, class_ = self._shared(spec["metric"]), spec.get("station"), spec.get("class")
-        if station is None and class_ is None:
-            return shared
-        parts = [f"{key}={value}" for key, value in (("station", station), ("class", class_)) if value is not None]
-        own = "; ".join(parts)
-        if not shared:
-            return own
-        return f"{shared}; {own}" if class_ is None else f"{own}; {shared}"
+    @property
+    def quantity(self) -> Quantity:
+        """How it is computed."""
+        return QUANTITIES[self.form]
 
-    def _shared(self, metric: str) -> str:
-        if self.silent:
-            return ""
-        if self._point is None:
-            kept = self._shared_by_all.get(metric, "")
-            return f"{kept}; {self._said}" if kept and self._said else kept or self._said
-        if not self._asked:
-            return str(self._point["conditions"].get(metric, ""))
-        kept = _but(_pairs(self._point, metric), self._asked)
-        return f"{kept}; {self._said}" if kept else self._said
-
-    def _of_all(self) -> dict[str, str]:
-        """By metric, what all measured points share and the question does not ask for otherwise; empty without them."""
-        points, asked = self._entry["points"], tuple(self._asked)
-        if not points:
-            return {}
-        metrics = (one["metric"] for one in self._entry["outputs"])
-        made = lambda: {metric: _but(_common(points, metric), asked) for metric in metrics}  # noqa: E731
-        return derived(points[0], ("conditions", asked), made)
+    @property
+    def unit(self) -> str:
+        """Unit of its values."""
+        return self.quantity.unit
 
 
-def condition_of(ready: System, load: Load, spec: Mapping[str, Any]) -> str:
-    """The condition of a figure, as :class:`_Worded` says it."""
-    return _Worded(ready, load).condition(spec)
+class Simulated(Protocol):
+    """What a simulation of a system measured, each as an estimate of the simulator with its half-width.
+
+    None where the simulated network has no such station or class.
+    """
+
+    @property
+    def rate(self) -> Any:
+        """Transactions/s of all classes."""
+
+    @property
+    def cp_busy(self) -> Any:
+        """Utilization of the CPs."""
+
+    @property
+    def cps(self) -> float:
+        """CPs of the LPAR."""
+
+    @property
+    def msu_per_engine(self) -> float | None:
+        """MSU rating of an engine."""
+
+    @property
+    def machine_busy(self) -> Any:
+        """Busy of the machine in percent."""
+
+    @property
+    def ziip_busy(self) -> Any:
+        """Utilization of the zIIPs."""
+
+    @property
+    def ziip_threads(self) -> float:
+        """zIIPs times threads that are active on each."""
+
+    def class_rate(self, name: str) -> Any:
+        """Transactions/s of a class."""
+
+    def users(self, name: str) -> Any:
+        """Users of a class."""
+
+    def limit(self, name: str) -> Any:
+        """Utilization of a limit."""
+
+    def response_ms(self, figure: Figure, percentile: float | None = None) -> Any:
+        """Mean response of a class in ms, or a percentile."""
 
 
-def _but(pairs: Sequence[str], keys: Collection[str]) -> str:
-    """Pairs of a condition, without those of some keys."""
-    return "; ".join(pair for pair in pairs if pair.partition("=")[0] not in keys)
+FromState = Callable[[System, State, Figure], Array | None]
+FromSimulation = Callable[[Simulated, Figure], Any]
 
 
-def _pairs(point: Mapping[str, Any], metric: str) -> list[str]:
-    """The condition of a metric at a measured point."""
-    return [pair.strip() for pair in point["conditions"].get(metric, "").split(";") if "=" in pair]
+@dataclass(frozen=True)
+class Quantity:
+    """A form of output figures.
+
+    Attributes
+    ----------
+    unit : str
+        as answers name it.
+    kind : str
+        ``rate``, ``utilization``, ``work`` (grows with the rate), ``cost`` (of a transaction), ``time`` or
+        ``population``.
+    from_state : callable
+        (draws, loads) in a state of the model; None where it does not apply, NaN at loads where it does not.
+    from_simulation : callable or None
+        its estimate; None where it is an input of the simulation, which then reports the model's value.
+    needs_responses : bool
+        whether responses have to be evaluated for it.
+    """
+
+    unit: str
+    kind: str
+    from_state: FromState
+    from_simulation: FromSimulation | None = None
+    needs_responses: bool = False
 
 
-def _common(points: Sequence[Mapping[str, Any]], metric: str) -> list[str]:
-    """What the conditions of a metric have in common at all measured points."""
-    first, *others = (_pairs(point, metric) for point in points)
-    return [pair for pair in first if not pair.startswith("point=") and all(pair in other for other in others)]
+def _total_rate(system: System, state: State, figure: Figure) -> Array:
+    return spread(state.scenario.total_rates, state)
 
 
-def outputs_of(ready: System, load: Load, state: State) -> list[Output]:
-    """Every figure of the system at load 0; no value where there is no steady state."""
-    return [Output(**figure) for figure in outputs_of_each(ready, [load], state)[0]]
+def _pct_of_cp(system: System, state: State, figure: Figure) -> Array:
+    return 100.0 * state.used.usage[figure.series]
 
 
-@np.errstate(divide="ignore", invalid="ignore")
-def outputs_of_each(
-    ready: System, loads: Sequence[Load], state: State, metrics: Collection[str] = ()
-) -> list[list[dict[str, Any]]]:
-    """As :func:`outputs_of` for each load, or ``metrics`` alone, as dictionaries; the loads are asked alike but for one
-    value."""
-    rows: list[list[dict[str, Any]]] = [[] for _ in loads]
-    asked = loads[0].asked
-    specs = [
-        spec
-        for spec in ready.entry["outputs"]
-        if not (spec["metric"] in asked and "class" not in spec) and not (metrics and spec["metric"] not in metrics)
+def _cost(system: System, state: State, figure: Figure) -> Array:
+    rate = rate_of(system, state, figure)
+    engines = state.busy if figure.series == "" else state.usage[figure.series]
+    return np.where(rate[0] > 0, 1e6 * engines / rate, np.nan)
+
+
+def _simulated_cost(run: Simulated, figure: Figure) -> Any:
+    # The CPU time of one class is an input of the simulation.
+    return INPUT if figure.series or figure.stream else run.cp_busy.over(run.rate).scaled(1e6 * run.cps)
+
+
+def _busy(system: System, state: State, figure: Figure) -> Array:
+    return 100.0 * state.used.busy / state.scenario.engines
+
+
+def _internal_rate(system: System, state: State, figure: Figure) -> Array:
+    rate = state.scenario.total_rates * state.scenario.engines / np.maximum(state.busy, 1e-12)
+    return np.where(state.busy[0] > 0, rate, np.nan)
+
+
+def _machine_busy(system: System, state: State, figure: Figure) -> Array | None:
+    busy = state.used.machine_busy
+    return None if busy is None else np.minimum(100.0 * busy, 100.0)
+
+
+def _ziip_busy(system: System, state: State, figure: Figure) -> Array | None:
+    ziips, busy = state.scenario.ziips, state.used.ziip_busy
+    return None if busy is None or ziips <= 0 else np.asarray(100.0 * np.minimum(busy, ziips) / ziips)
+
+
+def _ziip_cost(system: System, state: State, figure: Figure) -> Array | None:
+    ziips, rate = state.scenario.ziips, state.scenario.total_rates
+    if state.ziip_busy is None or ziips <= 0:
+        return None
+    cores = np.minimum(state.ziip_busy, ziips)
+    active = ziip_pool.active_threads(system.ziip_pool, ziip_work(system, state), cores, state.scenario)
+    return np.where(rate > 0, 1e6 * active / rate, np.nan)
+
+
+def _simulated_ziip_cost(run: Simulated, figure: Figure) -> Any:
+    return run.ziip_busy and run.ziip_busy.over(run.rate).scaled(1e6 * run.ziip_threads)
+
+
+def _msu(system: System, state: State, figure: Figure) -> Array | None:
+    return msu(system, state, figure.form)
+
+
+def _simulated_msu(run: Simulated, figure: Figure) -> Any:
+    return INPUT if run.msu_per_engine is None else run.cp_busy.scaled(run.msu_per_engine * run.cps)
+
+
+def _class_rate(system: System, state: State, figure: Figure) -> Array:
+    return spread(system.stream(state.scenario, figure.stream), state)
+
+
+def _users(system: System, state: State, figure: Figure) -> Array | None:
+    return population(state, system).get(system.numbers[figure.stream])
+
+
+def _limit(system: System, state: State, figure: Figure) -> Array | None:
+    used = state.filled.limits.get(figure.station)
+    return None if used is None else 100.0 * used
+
+
+def _mean_response(system: System, state: State, figure: Figure) -> Array | None:
+    return _response(system, state, figure, state.response_ms.get((figure.response, figure.stream)))
+
+
+def _p90(system: System, state: State, figure: Figure) -> Array | None:
+    return _response(system, state, figure, state.p90_ms.get((figure.response, figure.stream)))
+
+
+def _response(system: System, state: State, figure: Figure, times: Array | None) -> Array | None:
+    if times is None:
+        return None
+    stable = median_where_stable(times)
+    if figure.stream not in system.streams:
+        return stable
+    return np.where(system.stream(state.scenario, figure.stream)[0] > 0, stable, np.nan)
+
+
+INPUT = object()
+"""Said by a simulation of a figure that it takes over from the model."""
+
+QUANTITIES: dict[str, Quantity] = {
+    "total_rate": Quantity("tran/s", "rate", _total_rate, lambda run, figure: run.rate),
+    "rate": Quantity("tran/s", "rate", _class_rate, lambda run, figure: run.class_rate(figure.stream)),
+    "users": Quantity("users", "population", _users, lambda run, figure: run.users(figure.stream), True),
+    "busy_pct": Quantity("pct", "utilization", _busy, lambda run, figure: run.cp_busy.scaled(100.0)),
+    "machine_busy_pct": Quantity("pct", "utilization", _machine_busy, lambda run, figure: run.machine_busy),
+    "ziip_busy_pct": Quantity(
+        "pct", "utilization", _ziip_busy, lambda run, figure: run.ziip_busy and run.ziip_busy.scaled(100.0)
+    ),
+    "limit_pct": Quantity(
+        "pct", "utilization", _limit, lambda run, figure: run.limit(figure.station).scaled(100.0), True
+    ),
+    "pct": Quantity("pct of one CP", "work", _pct_of_cp),
+    "us_per_tran": Quantity("us/tran", "cost", _cost, _simulated_cost),
+    "ziip_us_per_tran": Quantity("us/tran", "cost", _ziip_cost, _simulated_ziip_cost),
+    "internal_rate": Quantity("tran/s", "rate", _internal_rate, lambda run, figure: run.rate.over(run.cp_busy)),
+    "response_ms": Quantity("ms", "time", _mean_response, lambda run, figure: run.response_ms(figure), True),
+    "p90_ms": Quantity("ms", "time", _p90, lambda run, figure: run.response_ms(figure, 90.0), True),
+    "msu": Quantity("MSU", "work", _msu, _simulated_msu),
+    "machine_msu": Quantity("MSU", "work", _msu),
+    "r4ha_msu": Quantity("MSU", "work", _msu),
+}
+
+
+FORMS = {"cpu_busy_pct": "busy_pct", "itr_tps": "internal_rate", "cpu_us_per_tran": "us_per_tran"}
+"""Forms of the metrics that report a component, where their name does not tell."""
+
+
+def figures_of(parameters: SystemParameters) -> tuple[Figure, ...]:
+    """The output figures that can be answered for a system."""
+    return cached(parameters, "figures", lambda: (*_reported(parameters), *_of_ratings(parameters)))
+
+
+def _reported(parameters: SystemParameters) -> list[Figure]:
+    total = Figure("etr_tps", "total_rate")
+    if parameters.recorded is not None:
+        return [total, *_of_lpar(parameters), *_of_classes(parameters), *_of_workloads(parameters)]
+    rows = [total]
+    for name, law in sorted(parameters.demands.items()):
+        for metric in law.metrics:
+            form = FORMS.get(metric, "pct" if metric.endswith("_pct") else "us_per_tran")
+            rows.append(Figure(metric, form, series=name))
+    rows += _of_ziips(parameters)
+    rows += [
+        Figure(law.metric, "response_ms", series=law.metric, response=law.metric, stream=law.class_name)
+        for _, law in sorted(parameters.responses.items())
     ]
-    # The rate is an answer over a history and where the busy was asked; of points it is what was measured.
-    free = "etr_tps" not in asked and ("cpu_busy_pct" in asked or ready.entry.get("profile"))
-    tables = [figure_table(ready, state, spec) if spec["form"] != "total_rate" or free else None for spec in specs]
-    known = [table for table in tables if table is not None]
-    every = Estimate.limits(np.concatenate(known, axis=1)) if known else []
-    states = {"pct": state.used, "us_per_tran": state}
-    wanted = {id(states[spec["form"]]): states[spec["form"]] for spec in specs if spec["form"] in states}
-    moved_of = {key: reconciled_each(ready, of) for key, of in wanted.items()}
-    worded = _Worded(ready, loads[0])
-    each_worded = [] if worded.silent else [_Worded(ready, load) for load in loads]
-    numbers = iter(range(len(known)))
-    for spec, table in zip(specs, tables, strict=True):
-        said = [words.condition(spec) for words in each_worded] or [worded.condition(spec)] * len(loads)
-        metric, unit = spec["metric"], spec["unit"]
-        if table is None:
-            if spec["form"] == "total_rate":
-                for i, (row, condition, load) in enumerate(zip(rows, said, loads, strict=True)):
-                    if (one := _rate_at_point(ready, load, state.at_load(i))) is not None:
-                        row.append(_figure(metric, condition, one.value, one.lo, one.hi, unit))
-            continue
-        first = next(numbers) * len(loads)
-        found = [of_all[first : first + len(loads)] for of_all in every]
-        each = moved_of[id(states[spec["form"]])] if spec["form"] in states else [{}]
-        if spec.get("series") in each[0]:
-            by = (units * moved[spec["series"]] for units, moved in zip(_units(ready, state, spec), each, strict=True))
-            moved = [Estimate(*one).moved(further) for *one, further in zip(*found, by, strict=True)]
-            found = [[one.value for one in moved], [one.lo for one in moved], [one.hi for one in moved]]
-        for row, condition, value, lo, hi in zip(rows, said, *found, strict=True):
-            row.append(_figure(metric, condition, value, lo, hi, unit))
     return rows
 
 
-def _figure(
-    metric: str, condition: str, value: float | None, lo: float | None, hi: float | None, unit: str
-) -> dict[str, Any]:
-    return {"metric": metric, "condition": condition, "value": value, "lo": lo, "hi": hi, "unit": unit}
+def _of_lpar(parameters: SystemParameters) -> list[Figure]:
+    rows = [
+        Figure("cpu_busy_pct", "busy_pct", series=""),
+        Figure("itr_tps", "internal_rate", series=""),
+        Figure("cpu_us_per_tran", "us_per_tran", series=""),
+    ]
+    if parameters.machine is not None:
+        rows.append(Figure("machine_busy_pct", "machine_busy_pct"))
+    return rows + _of_ziips(parameters)
 
 
-def _units(ready: System, state: State, spec: Mapping[str, Any]) -> list[float]:
-    """By how much a figure of a group changes with each engine that the group uses, for each load."""
-    if spec["form"] == "pct":
-        return [100.0] * state.busy.shape[1]
-    units: list[float] = (1e6 / np.maximum(_rate_of(ready, state, spec)[0], 1e-12)).tolist()
-    return units
+def _of_ziips(parameters: SystemParameters) -> list[Figure]:
+    if parameters.ziip is None:
+        return []
+    return [Figure(metric, metric) for metric in ("ziip_busy_pct", "ziip_us_per_tran")]
 
 
-def _rate_at_point(ready: System, load: Load, state: State) -> Estimate | None:
-    """The rate at a measured point with its own busy: within the rates at which the model is as busy."""
-    total = _spread(state.scenario.total_rates, state)[:, 0]
-    if "etr_tps" in load.asked or total[0] <= 0 or load.point is None:
-        return None
-    if load.asked.keys() - {"point"}:
-        return Estimate.of(total)
-    busy = 100.0 * float(state.busy[0, 0]) / state.scenario.engines
-    if busy > 100.0 or ready.capacity != (LPAR,) or state.scenario.engines != ready.engines:
-        return None
-    solved = Estimate.of(at_busy(ready, state.scenario, busy).rates.sum(axis=2)[:, 0])
-    return Estimate(float(total[0]), solved.lo, solved.hi)
+def _of_classes(parameters: SystemParameters) -> list[Figure]:
+    recorded = parameters.recorded
+    assert recorded is not None
+    rows = []
+    for i, name in enumerate(parameters.class_names):
+        about = {"class_name": name, "stream": name}
+        rows.append(Figure("etr_tps", "rate", **about))
+        law = parameters.responses.get(name)
+        if law is not None and recorded.users is not None and recorded.users[i].any():
+            rows.append(Figure("users", "users", **about))
+        rows.append(Figure("cpu_us_per_tran", "us_per_tran", series=name, **about))
+        if f"{name}:ziip" in parameters.demands:
+            rows.append(Figure("ziip_us_per_tran", "us_per_tran", series=f"{name}:ziip", **about))
+        if law is not None:
+            rows.append(Figure("response_ms", "response_ms", response="response_ms", **about))
+            if law.p90 is not None:
+                rows.append(Figure("response_p90_ms", "p90_ms", response="response_ms", **about))
+    limits = (one for one in parameters.limits if one.reached)
+    return rows + [Figure("utilization_pct", "limit_pct", station=one.name) for one in limits]
+
+
+def _of_workloads(parameters: SystemParameters) -> list[Figure]:
+    """Figures of workloads that a groups file names, and of their components."""
+    rows = []
+    for name in parameters.mixes:
+        own = {series: law for series, law in parameters.demands.items() if law.regressor == name}
+        about = {"class_name": name, "stream": name}
+        if not own:
+            rows.append(Figure(f"{name}_tps", "rate", stream=name))
+            continue
+        rows.append(Figure("etr_tps", "rate", **about))
+        for series, law in own.items():
+            rows += [Figure(metric, "us_per_tran", series=series, **about) for metric in law.metrics]
+    return rows
+
+
+def _of_ratings(parameters: SystemParameters) -> list[Figure]:
+    if parameters.msu_per_engine is None:
+        return []
+    rows = [Figure("msu", "msu")]
+    if parameters.recorded is not None:
+        rows.append(Figure("r4ha_msu", "r4ha_msu"))
+    if parameters.machine is not None:
+        rows.append(Figure("msu", "machine_msu", station=f"machine {parameters.machine.name}"))
+    return rows
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def figure_draws(ready: System, state: State, spec: Mapping[str, Any]) -> Array | None:
-    """One metric at load 0 for every draw, (draws,); None where it does not apply."""
-    table = figure_table(ready, state, spec)
+def figure_draws(system: System, state: State, figure: Figure) -> Array | None:
+    """One figure at load 0 for every draw, (draws,); None where it does not apply."""
+    table = figure_table(system, state, figure)
     return None if table is None or np.isnan(table[0, 0]) else table[:, 0]
 
 
-def figure_table(ready: System, state: State, spec: Mapping[str, Any]) -> Array | None:
-    """One metric, (draws, loads); None where it does not apply, no number at loads where it does not.
+def figure_table(system: System, state: State, figure: Figure) -> Array | None:
+    """One figure, (draws, loads); None where it does not apply, no number at loads where it does not.
 
     What is busy is used by what gets through; costs of a transaction and the internal rate are those of all that comes.
     """
-    form, engines, used = spec["form"], state.scenario.engines, state.used
-    if form == "total_rate":
-        return _spread(state.scenario.total_rates, state)
-    if form == "pct":
-        return 100.0 * used.usage[spec["series"]]
-    if form == "us_per_tran":
-        rate = _rate_of(ready, state, spec)
-        asked = state.busy if spec["series"] == "" else state.usage[spec["series"]]
-        return np.where(rate[0] > 0, 1e6 * asked / rate, np.nan)
-    if form == "busy_pct":
-        return 100.0 * used.busy / engines
-    if form == "machine_busy_pct":
-        return None if used.machine_busy is None else np.minimum(100.0 * used.machine_busy, 100.0)
-    if form in ("ziip_busy_pct", "ziip_us_per_tran"):
-        ziips = state.scenario.ziips
-        if state.ziip_busy is None or used.ziip_busy is None or ziips <= 0:
-            return None
-        cores = np.minimum(used.ziip_busy if form == "ziip_busy_pct" else state.ziip_busy, ziips)
-        if form == "ziip_busy_pct":
-            return np.asarray(100.0 * cores / ziips)
-        rate = state.scenario.total_rates
-        active = ready.ziip_pool.active_threads(_ziip_work(ready, state), cores, state.scenario)
-        return np.where(rate > 0, 1e6 * active / rate, np.nan)
-    if form in ("msu", "machine_msu", "r4ha_msu"):
-        return msu(ready, state, form)
-    if form == "internal_rate":
-        rate = state.scenario.total_rates * engines / np.maximum(state.busy, 1e-12)
-        return np.where(state.busy[0] > 0, rate, np.nan)
-    if form == "rate":
-        return _spread(ready.stream(state.scenario, spec["stream"]), state)
-    if form == "users":
-        return population(state, ready).get(ready.numbers[spec["stream"]])
-    if form == "limit_pct":
-        filled = state.filled.limits.get(spec["station"])
-        return None if filled is None else 100.0 * filled
-    table = state.response_ms if form == "response_ms" else state.p90_ms
-    key = (spec["response"], spec["stream"])
-    if key not in table:
-        return None
-    found = of_settled(table[key])
-    if spec["stream"] not in ready.streams:
-        return found
-    return np.where(ready.stream(state.scenario, spec["stream"])[0] > 0, found, np.nan)
+    return figure.quantity.from_state(system, state, figure)
 
 
-def of_settled(times: Array) -> Array:
+def median_where_stable(times: Array) -> Array:
     """Responses, (draws, loads), whose value, where there may be no steady state, is the median of the draws that have
     one; none where these are hardly any."""
     if np.isfinite(times).all():
@@ -249,177 +365,17 @@ def of_settled(times: Array) -> Array:
     return found
 
 
-def machine_asked(ready: System, state: State) -> Array | None:
-    """Part of the machine that its LPARs ask for, (draws, loads); the own one for no more than its engines and cap."""
-    sharing = ready.partition.sharing(state.scenario)
-    if sharing is None:
-        return None
-    return ready.partition.busy(state.scenario, np.minimum(state.busy, sharing.own.engines))
-
-
-def _spread(rates: Array, state: State) -> Array:
+def spread(rates: Array, state: State) -> Array:
     """Rates that may be the same for all draws, (draws, loads)."""
     return rates if rates.shape == state.busy.shape else np.broadcast_to(rates, state.busy.shape)
 
 
-def _rate_of(ready: System, state: State, spec: Mapping[str, Any]) -> Array:
+def rate_of(system: System, state: State, figure: Figure) -> Array:
     """Transactions/s that a cost is for, (draws or 1, loads)."""
-    return state.scenario.total_rates if spec.get("stream") is None else ready.stream(state.scenario, spec["stream"])
+    return state.scenario.total_rates if not figure.stream else system.stream(state.scenario, figure.stream)
 
 
-def reconciled(ready: System, state: State) -> dict[str, float]:
-    """How far each group that is known to be part of the total moves so that the groups add up to it, in engines."""
-    return reconciled_each(ready, state)[0]
-
-
-def reconciled_each(ready: System, state: State) -> list[dict[str, float]]:
-    """As :func:`reconciled`, for each load."""
-    entry, loads = ready.entry, state.busy.shape[1]
-    if not entry.get("exhaustive"):
-        return [{}] * loads
-    parts = [name for name, law in entry["usage"].items() if law["part"] and law["points"]]
-    known = Estimate.each(np.concatenate([state.usage[name] for name in parts], axis=1)) if parts else []
-    rows = []
-    for i in range(loads):
-        own = {name: (one.value or 0.0, _half(one)) for name, one in zip(parts, known[i::loads], strict=True)}
-        found = _adding_up(own, float(state.usage[entry["main_total"]][0, i]))
-        rows.append({name: found[name] - own[name][0] for name in own})
-    return rows
-
-
-def _half(estimate: Estimate) -> float:
-    return ((estimate.hi or 0.0) - (estimate.lo or 0.0)) / 2.0
-
-
-def _adding_up(parts: Mapping[str, tuple[float, float]], total: float) -> dict[str, float]:
-    """The values nearest to the parts that add up to the total, none below zero.
-
-    Distance is measured in each part's own uncertainty: the surest moves least. A part that would fall below zero is
-    held there, and the others make up for it.
-    """
-    free = dict(parts)
-    found = dict.fromkeys(parts, 0.0)
-    while free:
-        gap = total - sum(value for value, _ in free.values())
-        weights = {name: half**2 for name, (_, half) in free.items()}
-        spread = sum(weights.values())
-        if spread == 0.0:
-            spread, weights = float(len(free)), dict.fromkeys(free, 1.0)
-        moved = {name: value + gap * weights[name] / spread for name, (value, _) in free.items()}
-        below = [name for name, value in moved.items() if value < 0.0]
-        if not below:
-            return {**found, **moved}
-        for name in below:
-            del free[name]
-    return found
-
-
-def resources(ready: System, state: State) -> dict[str, Array]:
-    """Utilization of everything that holds work back when it is full, as parts of one, (draws, loads).
-
-    A zIIP pool whose work overflows is not among it.
-    """
-    found = {CPS: state.busy / state.scenario.engines}
-    machine = ready.partition.cpc(state.scenario)
-    if state.machine_busy is not None and machine is not None:
-        found[f"machine {machine.name}"] = state.machine_busy
-        if bool(np.any(state.available < state.scenario.engines - 1e-9)):
-            # It is full as soon as what the others leave from moment to moment is used up.
-            steadily = state.busy / ready.partition.beside(state.scenario).steadily
-            of_share = np.where(state.busy >= state.available, np.maximum(steadily, 1.0), steadily)
-            if ready.partition.is_capped(state.scenario):
-                found[SHARE] = of_share
-            else:
-                # Nothing but the other LPARs' work on a full machine holds it back.
-                name, offered = f"machine {machine.name}", machine_asked(ready, state)
-                full = np.zeros(1, bool) if offered is None else (of_share >= 1.0) & (offered >= 1.0)
-                found[name] = np.where(full, np.maximum(found[name], of_share), found[name])
-    known = (one for one in ready.limits if one.name in state.limits and is_known(one, state))
-    found.update({one.resource: state.limits[one.name] for one in known})
-    if not ready.ziip_pool.overflow:
-        found.update(_ziips(ready, state))
-    return found
-
-
-def is_known(limit: Limit, state: State) -> bool:
-    """Whether the utilization of a limit is known: from the records, or, where nobody waited, from the places asked."""
-    return limit.determined or (not limit.reached and limit.name in state.scenario.limits)
-
-
-def _ziips(ready: System, state: State) -> dict[str, Array]:
-    """Work on the zIIPs as a part of what they can do, with all threads active; empty without zIIPs."""
-    if state.ziip_busy is None or state.scenario.ziips <= 0:
-        return {}
-    most = ready.ziip_pool.servers(state.scenario)
-    return {ZIIPS: _ziip_work(ready, state) / most}
-
-
-def held_to_no_target(ready: System, state: State) -> list[str]:
-    """What to say of zIIPs that hold nothing back, as their work overflows; empty where they do, or there are none."""
-    if not ready.ziip_pool.overflow or state.scenario.ziips <= 0:
-        return []
-    return [f"{ZIIPS} are not checked against the target, because overflow runs on CPs"]
-
-
-def _ziip_work(ready: System, state: State) -> Array:
+def ziip_work(system: System, state: State) -> Array:
     """Work on the zIIPs, in seconds of one thread alone a second."""
-    own = [name for name, law in ready.laws.items() if law.engine == "ziip" and law.part]
+    own = [name for name, law in system.laws.items() if law.engine == "ziip" and law.additive]
     return sum((state.usage[name] for name in own), np.zeros(state.busy.shape))
-
-
-def bottleneck(ready: System, state: State) -> Bottleneck:
-    """The resource nearest to saturation at load 0, the next one, and with which probability each is the first."""
-    ziips, state = _ziips(ready, state.used), state.filled
-    used = resources(ready, state) | ziips
-    asked = machine_asked(ready, state)
-    machine = {name: np.minimum(found, 1.0) for name, found in used.items() if name.startswith("machine ")}
-    if asked is not None:
-        used |= dict.fromkeys(machine, asked)
-    names = list(used)
-    table = np.array([used[name][:, 0] for name in names])
-    # zIIPs whose work overflows hold nothing back before the CPs are full, too.
-    binding = np.minimum(table, used[CPS][:, 0] - SOONER) if ready.ziip_pool.overflow else table
-    binding = np.where(np.isin(names, list(ziips))[:, None], binding, table)
-    first = np.argmax(binding[:, 1:] if table.shape[1] > 1 else binding, axis=0)
-    chances = (np.bincount(first, minlength=len(names)) / len(first)).tolist()
-    ranked = np.argsort(-binding[:, 0], kind="stable").tolist()
-    # LPARs may ask for more of a machine than they get; what is said is what is used.
-    shown = np.array([(used | machine)[name][:, 0] for name in names])
-    groups = [name for name in derived(ready.entry, "groups", lambda: _groups(ready.entry)) if name in state.usage]
-    each = 100.0 / state.scenario.engines
-    parts_pct = [each * state.usage[name][:, 0] for name in groups]
-    estimates = Estimate.each(np.array([*(100.0 * shown), *parts_pct]).T)
-    stations = [_station(names[i], estimates[i], chances[i]) for i in ranked]
-    moved = reconciled(ready, state)
-    parts = [
-        _station(f"of which {name}", share.moved(each * moved.get(name, 0.0)))
-        for name, share in zip(groups, estimates[len(names) :], strict=True)
-    ]
-    top, cps = stations[0], ranked.index(names.index(CPS)) + 1
-    return Bottleneck(
-        top.resource,
-        top.utilization_pct,
-        top.lo,
-        top.hi,
-        top.probability,
-        stations[1] if len(stations) > 1 else None,
-        (*stations[:cps], *parts, *stations[cps:]),
-    )
-
-
-def _groups(entry: Mapping[str, Any]) -> list[str]:
-    """The groups that use CPs and are part of the total, by name."""
-    return [name for name, law in sorted(entry["usage"].items()) if law["part"] and law.get("engine", "cp") == "cp"]
-
-
-def _station(name: str, used_pct: Estimate, chance: float = 0.0) -> Station:
-    return Station(name, used_pct.value, used_pct.lo, used_pct.hi, chance)
-
-
-def times(state: State) -> list[dict[str, Any]]:
-    """Using and waiting of each class in ms at the centre."""
-    rows = []
-    for key, using in state.using_ms.items():
-        waiting = {name: plain(float(value[0, 0])) for name, value in state.waiting_ms[key].items()}
-        rows.append({"metric": key[0], "class": key[1], "using_ms": plain(float(using[0, 0])), "waiting_ms": waiting})
-    return rows

@@ -19,9 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.derived import derived
-from model.capacity.ensemble import System
-from model.capacity.questions import PLANNED, SHORT_HISTORY, QuestionError, finite, growth, streams_named
+from model.capacity.cache import cached
+from model.capacity.evaluation import System
+from model.capacity.parameters import Growth, RecordedIntervals
+from model.capacity.question_keys import PLANNED, SHORT_HISTORY, streams_named
+from model.capacity.values import QuestionError, growth_factor, must_be_finite
 
 Array = NDArray[np.float64]
 
@@ -32,6 +34,7 @@ LEAST_FOLLOWED = 4.0
 WEEKS_A_YEAR = 365.2425 / 7.0
 DRIFT_SEED = 7600
 WEEK = np.timedelta64(7, "D")
+NO_GROWTH = Growth(np.zeros(1))
 
 
 @dataclass(frozen=True)
@@ -52,12 +55,18 @@ class Span:
 
 def end_of(system: System) -> np.datetime64:
     """Local start of the last recorded interval."""
-    return np.datetime64(system.entry["profile"]["start_local"][-1], "s")
+    return _recorded(system).times[-1]
+
+
+def _recorded(system: System) -> RecordedIntervals:
+    recorded = system.parameters.recorded
+    assert recorded is not None
+    return recorded
 
 
 def history_weeks(system: System) -> float:
     """Weeks from the first to the last recorded interval."""
-    first = np.datetime64(system.entry["profile"]["start_local"][0], "s")
+    first = _recorded(system).times[0]
     return float((end_of(system) - first) / WEEK)
 
 
@@ -84,9 +93,9 @@ def grown(system: System, span: Span, asked: Mapping[str, Any]) -> Array:
     """(draws, loads, streams) factors by which the classes have grown."""
     plans, history = _plans(system, asked), history_weeks(system)
     logs = []
-    for i, trend in enumerate(system.entry["growth_per_week"]):
-        plan = plans.get(i, Plan())
-        rate = system.sampled(trend)[:, None]
+    for i, one in enumerate(system.parameters.classes):
+        plan, trend = plans.get(i, Plan()), one.growth or NO_GROWTH
+        rate = _rate(system, trend)
         found = rate * span.since + plan.steps_log(system, span) + plan.season_log(system, span)
         if plan.yearly_log is None:
             found = found + _ahead(system, trend, rate, span, history, i)
@@ -98,24 +107,29 @@ def grown(system: System, span: Span, asked: Mapping[str, Any]) -> Array:
 
 def others_grown(system: System, span: Span) -> Array:
     """(draws, loads) factors by which what the other LPARs use has grown."""
-    trend = system.entry.get("others_growth_per_week", {"centre": 0.0, "draws": []})
-    rate = system.sampled(trend)[:, None]
+    trend = system.parameters.others_growth or NO_GROWTH
+    rate = _rate(system, trend)
     return np.asarray(np.exp(rate * span.since + _ahead(system, trend, rate, span, history_weeks(system), 99)))
 
 
-def _ahead(system: System, trend: Mapping[str, Any], rate: Array, span: Span, history: float, seed: int) -> Array:
+def _rate(system: System, trend: Growth) -> Array:
+    """(draws, 1) growth a week."""
+    return np.broadcast_to(trend.rate, system.draws)[:, None]
+
+
+def _ahead(system: System, trend: Growth, rate: Array, span: Span, history: float, seed: int) -> Array:
     """Log growth after the end of the records, as the history trends."""
-    drift = float(trend.get("drift_sd", 0.0)) * system.deviates(DRIFT_SEED + seed)[:, None] * np.sqrt(span.ahead)
+    drift = trend.drift_sd * system.deviates(DRIFT_SEED + seed)[:, None] * np.sqrt(span.ahead)
     return np.asarray(rate * effective_weeks(span.ahead, history) + drift)
 
 
-def seasonal(trend: Mapping[str, Any], start: np.datetime64, then: np.datetime64) -> float:
+def seasonal(trend: Growth, start: np.datetime64, then: np.datetime64) -> float:
     """Log of the load of a day beside that of the day of a recorded load, by day of the week and end of the month."""
-    weekdays, month_end = trend.get("weekday") or [0.0] * 7, float(trend.get("month_end", 0.0))
+    weekdays = trend.weekday or (0.0,) * 7
 
     def level(time: np.datetime64) -> float:
         day = _date(time)
-        return float(weekdays[day.weekday()]) + (month_end if is_month_end(day) else 0.0)
+        return float(weekdays[day.weekday()]) + (trend.month_end if is_month_end(day) else 0.0)
 
     return level(then) - level(start)
 
@@ -170,14 +184,14 @@ def _plans(system: System, asked: Mapping[str, Any]) -> dict[int, Plan]:
     if not keys:
         return {}
     text = repr([(key, asked[key]) for key in keys])
-    return derived(system.entry, ("plans", text), lambda: _read(system, {key: asked[key] for key in keys}))
+    return cached(system.parameters, ("plans", text), lambda: _read(system, {key: asked[key] for key in keys}))
 
 
 def _read(system: System, asked: Mapping[str, Any]) -> dict[int, Plan]:
     said: dict[int, dict[str, Any]] = {i: {} for i in range(len(system.streams))}
     # What is said of fewer classes counts.
     named = [(key, *key.partition(".")[::2]) for key in asked]
-    members = {key: streams_named(system.entry, key, name) if name else tuple(said) for key, _, name in named}
+    members = {key: streams_named(system.parameters, key, name) if name else tuple(said) for key, _, name in named}
     for key, kind, _ in sorted(named, key=lambda one: -len(members[one[0]])):
         value = _READERS[kind](key, asked[key])
         for i in members[key]:
@@ -189,7 +203,7 @@ def _read(system: System, asked: Mapping[str, Any]) -> dict[int, Plan]:
 
 
 def _yearly(key: str, value: Any) -> float:
-    factor = growth(key, value)
+    factor = growth_factor(key, value)
     if factor <= 0.0:
         raise QuestionError(key, value, f"{key} must be above -100 % (got {value!r})")
     return math.log(factor)
@@ -202,7 +216,7 @@ def _pairs(key: str, value: Any, form: str) -> list[tuple[str, float]]:
         name, _, pct = part.rpartition(":")
         if not name.strip():
             raise QuestionError(key, value, f"{key} must have the form {form} (got {part.strip()!r})")
-        found.append((name.strip(), _yearly(key, finite(key, pct))))
+        found.append((name.strip(), _yearly(key, must_be_finite(key, pct))))
     return found
 
 

@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import Estimate
-from model.capacity.asked import compiled, understood
-from model.capacity.basis import answered, failed_gate
-from model.capacity.ensemble import System
-from model.capacity.figures import held_to_no_target, resources
+from model.capacity.base_load import MOST_WEEKS
+from model.capacity.bottleneck import resources, ziips_without_target
+from model.capacity.evaluation import System
+from model.capacity.evidence import as_answer, failed_gate
 from model.capacity.growth import WEEKS_A_YEAR, Span, end_of, grown, is_planned, is_short, others_grown, short_history
-from model.capacity.held import Held, MaxResponse, held
-from model.capacity.parts import State
-from model.capacity.questions import QuestionError, system_entry
-from model.capacity.starting import MOST_WEEKS
+from model.capacity.question import parse_question, prepare_system
+from model.capacity.question_keys import system_entry
+from model.capacity.state import State
+from model.capacity.targets import MaxResponse, Targets, parse_targets
+from model.capacity.values import QuestionError
 
 Array = NDArray[np.float64]
 
@@ -41,15 +42,14 @@ def headroom(
     Raises:
         QuestionError: as ``predict``; or a system without a history, which says nothing of growth.
     """
-    entry = system_entry(bundle, system)
-    profile = entry.get("profile")
-    if profile is None:
+    parameters = system_entry(bundle, system)
+    if parameters.recorded is None:
         raise QuestionError(
             "system", system, f"system: {system} has measured points but no history, so its growth is not known"
         )
-    ready = compiled(entry, at)
-    within = held(system, ready, max_busy_pct, max_response_ms)
-    load = understood(ready, at).as_asked()
+    ready = prepare_system(parameters, at)
+    within = parse_targets(system, ready, max_busy_pct, max_response_ms)
+    load = parse_question(ready, at).as_asked()
     weeks = np.arange(MOST_WEEKS + 1, dtype=float)
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
     assert load.span is not None
@@ -64,17 +64,18 @@ def headroom(
     note = "growth continues as in the recorded weeks"
     if is_planned(load.asked):
         note = "planned growth applies where given; other growth continues as in the recorded weeks"
-    if not any(one["centre"] for one in entry["growth_per_week"]):
+    if not any(one.growth is not None and one.growth.rate[0] for one in parameters.classes):
         note = "the history is too short to show growth: no growth is assumed, with a wide range"
     short = [short_history(ready)] if is_short(ready) else []
-    notes = [*short, *failed_gate(entry, "this system"), *load.notes, note, *held_to_no_target(ready, state)]
+    failed = failed_gate(parameters.gate, "this system")
+    notes = [*short, *failed, *load.notes, note, *ziips_without_target(ready, state)]
     # The year after the end of the records.
     year = Span(end_of(ready), 0.0, np.array([WEEKS_A_YEAR]))
     if np.any(load.scenario.others):
         a_year = Estimate.of(100.0 * (others_grown(ready, year)[:, 0] - 1.0))
         said = f"{a_year.value:+.0f} % ({a_year.lo:+.0f} to {a_year.hi:+.0f}) a year"
         notes.append(f"the other LPARs of the machine grow by {said}")
-    return answered(
+    return as_answer(
         bundle,
         system,
         ready,
@@ -84,12 +85,12 @@ def headroom(
         crossings=crossings,
         growth=[
             {
-                "class": name,
+                "class": one.name,
                 "growth_pct_per_year": Estimate.of(100.0 * (factor - 1.0)).to_dict(),
-                "backtest": trend.get("backtest"),
+                "backtest": one.growth and one.growth.backtest,
             }
-            for name, factor, trend in zip(
-                ready.streams, grown(ready, year, load.asked)[:, 0].T, entry["growth_per_week"], strict=True
+            for one, factor in zip(
+                parameters.classes, grown(ready, year, load.asked)[:, 0].T, strict=True
             )
         ],
         forecast=[
@@ -115,7 +116,7 @@ def _growth(ready: System, span: Span, asked: Mapping[str, Any], weeks: Array) -
     return start, grown(ready, then, asked) / before[0], others_grown(ready, then) / before[1]
 
 
-def _crossings(ready: System, state: State, within: Held, first: np.datetime64) -> list[dict[str, Any]]:
+def _crossings(ready: System, state: State, within: Targets, first: np.datetime64) -> list[dict[str, Any]]:
     """When each resource, and each response where asked, is above its target, the soonest first."""
     used = resources(ready, state).items()
     crossings = [_crossing(name, 100.0 * part / within.busy_pct, first) for name, part in used]

@@ -6,18 +6,19 @@ what was recorded of it where it was, or what the question says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.ensemble import System
-from model.capacity.moves import installation, lpar_of, rated_msu, speed_of
-from model.capacity.parts import Machine, Scenario
-from model.capacity.profile import recorded
-from model.capacity.questions import CPC, LPARS, QuestionError, cap_to_share, finite, positive, whole
+from model.capacity.evaluation import System
+from model.capacity.machine_change import installation, lpar_of, rated_msu, speed_of
+from model.capacity.parameters import Machine, RecordedIntervals, SystemParameters, Weights
+from model.capacity.question_keys import CPC, LPARS
+from model.capacity.state import Scenario
+from model.capacity.values import QuestionError, cap_to_share, must_be_finite, must_be_positive, must_be_whole
 from model.hardware.ratings import most_engines
 from model.queueing.lpar_share import Sharer
 
@@ -35,7 +36,7 @@ class Lpar:
 
 
 def with_cpc(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
-    """The scenario on the machine as the keys of :data:`model.capacity.questions.CPC` have it.
+    """The scenario on the machine as the keys of :data:`model.capacity.question_keys.CPC` have it.
 
     Raises:
         QuestionError: the records show no machine, a name is unknown, or a value is out of its domain.
@@ -47,7 +48,7 @@ def with_cpc(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
         raise QuestionError(
             given[0], asked[given[0]], f"{given[0]}: the records show no machine that the LPAR shares with others"
         )
-    weight = float(system.entry["weights"]["own"])
+    weight = _weights(system).own
     lpars = _recorded_lpars(system, scenario)
     machine = scenario.cpc or system.machine
     if "cpc" in asked:
@@ -57,7 +58,7 @@ def with_cpc(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
     if "add_lpar" in asked:
         lpars = {**lpars, **_added(system, scenario, asked["add_lpar"], machine, lpars, notes)}
     if "weight" in asked:
-        weight = positive("weight", asked["weight"])
+        weight = must_be_positive("weight", asked["weight"])
     if any(key in asked for key in LPARS):
         machine, scenario = _shared_with(machine, scenario, lpars)
     if "weight" in asked or any(key in asked for key in LPARS):
@@ -71,18 +72,24 @@ def with_cpc(system: System, scenario: Scenario, asked: Mapping[str, Any], notes
     return replace(scenario, cpc=machine)
 
 
+def _weights(system: System) -> Weights:
+    weights = system.parameters.weights
+    assert weights is not None
+    return weights
+
+
 def _recorded_lpars(system: System, scenario: Scenario) -> dict[str, Lpar]:
     """The other LPARs of the recorded machine by name, with what each uses."""
-    machine, profile = system.machine, system.entry.get("profile", {})
+    machine, recorded = system.machine, system.parameters.recorded
     assert machine is not None
-    index = list(scenario.recorded)
+    index = list(scenario.recorded) if recorded is not None else []
     total = np.asarray(scenario.others, float) + np.zeros((1, 1))
-    known = profile.get("others")
-    grown = total / max(float(np.mean([known[i] for i in index])), 1e-12) if known and index else 1.0
+    known = None if recorded is None else recorded.others
+    grown = total / max(float(known[index].mean()), 1e-12) if known is not None and index else 1.0
     found = {}
     for one in machine.others:
-        values = profile.get("lpars", {}).get(one.name)
-        used = total * one.part if values is None else grown * float(np.mean([values[i] for i in index]))
+        values = None if recorded is None else recorded.lpars.get(one.name)
+        used = total * one.part if values is None else grown * float(values[index].mean())
         found[one.name] = Lpar(one, np.asarray(used, float))
     return found
 
@@ -91,7 +98,8 @@ def _weight_of_others(system: System, asked: Mapping[str, Any]) -> float:
     """Weight of all other LPARs; none where these are all gone."""
     if any(key in asked for key in LPARS):
         return 0.0
-    return float(system.entry["weights"]["total"]) - float(system.entry["weights"]["own"])
+    weights = _weights(system)
+    return weights.total - weights.own
 
 
 def _shared_with(machine: Machine, scenario: Scenario, lpars: Mapping[str, Lpar]) -> tuple[Machine, Scenario]:
@@ -129,7 +137,8 @@ def _added(
             continue
         if len(parts) != 3:
             raise QuestionError("add_lpar", text, f"add_lpar: {text!r} should be {ADDED}")
-        cps, weight, busy = whole("add_lpar", parts[0]), positive("add_lpar", parts[1]), finite("add_lpar", parts[2])
+        cps, weight = must_be_whole("add_lpar", parts[0]), must_be_positive("add_lpar", parts[1])
+        busy = must_be_finite("add_lpar", parts[2])
         if not 0 <= busy <= cps:
             raise QuestionError("add_lpar", text, f"add_lpar: {busy:g} busy engines should be 0 to its {cps} CPs")
         found[name] = Lpar(Sharer(float(cps), weight, name=name), np.array([[busy]]))
@@ -138,31 +147,33 @@ def _added(
 
 def _of_installation(system: System, scenario: Scenario, name: str, notes: list[str]) -> Lpar:
     """A system of the installation as another LPAR, with what was recorded of it at the same time."""
-    systems = {
-        one: entry for one, entry in installation(system).items() if "on_machine" in entry and "profile" in entry
-    }
-    entry = named_system(systems, name)
-    if entry is None or entry is system.entry:
+    every = installation(system).items()
+    systems = {one: other for one, other in every if other.machine is not None and other.recorded is not None}
+    parameters = named_system(systems, name)
+    if parameters is None or parameters is system.parameters:
         text = f"add_lpar: no system {name!r} with records of its machine; describe it as {ADDED}"
-        raise QuestionError("add_lpar", name, text, (one for one in systems if systems[one] is not system.entry))
-    used, when = at_the_same_time(system, scenario, entry, entry["profile"]["recorded"]["busy"])
-    faster = _slower(system, scenario, entry, "add_lpar")
+        raise QuestionError("add_lpar", name, text, (one for one in systems if systems[one] is not system.parameters))
+    assert parameters.recorded is not None
+    used, when = at_the_same_time(system, scenario, parameters.recorded, parameters.recorded.busy)
+    faster = _slower(system, scenario, parameters, "add_lpar")
     notes.append(f"add_lpar: {name} uses {used * faster:.4g} engines here, {when}")
-    return Lpar(_as_sharer(entry, name), np.array([[used * faster]]))
+    return Lpar(_as_sharer(parameters, name), np.array([[used * faster]]))
 
 
-def _as_sharer(entry: Mapping[str, Any], name: str) -> Sharer:
+def _as_sharer(parameters: SystemParameters, name: str) -> Sharer:
     """An LPAR as its own records define it."""
-    there, engines = entry["on_machine"], float(entry["engines"])
-    most = engines if there["cap_engines"] is None else min(engines, float(there["cap_engines"]))
-    return Sharer(most, float(entry["weights"]["own"]), bool(there["capped"]), name=there.get("lpar") or name)
+    there, engines = parameters.machine, parameters.engines
+    assert there is not None and parameters.weights is not None
+    most = engines if there.cap_engines is None else min(engines, there.cap_engines)
+    return Sharer(most, parameters.weights.own, there.capped, name=there.lpar or name)
 
 
-def _slower(system: System, scenario: Scenario, entry: Mapping[str, Any], key: str) -> float:
+def _slower(system: System, scenario: Scenario, parameters: SystemParameters, key: str) -> float:
     """Engines here that do what one engine of another system does; 1 on machines of one type."""
-    if str(entry["machine"]) == str(system.entry.get("machine", "")):
+    if parameters.machine_type == system.parameters.machine_type:
         return 1.0
-    return speed_of(system, entry, key).su_per_s / speed_of(system, system.entry, key, scenario.engines).su_per_s
+    here = speed_of(system, system.parameters, key, scenario.engines)
+    return speed_of(system, parameters, key).su_per_s / here.su_per_s
 
 
 def _moved(
@@ -177,27 +188,28 @@ def _moved(
     value = str(asked["cpc"]).strip()
     if "machine" in asked:
         raise QuestionError("cpc", value, f"cpc: {value} brings its own machine type; leave machine out")
-    name, entry = lpar_of(system, value)
-    there = entry["on_machine"]
-    if there["name"] == machine.name:
+    name, parameters = lpar_of(system, value)
+    there, recorded = parameters.machine, parameters.recorded
+    assert there is not None and recorded is not None
+    if there.name == machine.name:
         return machine, lpars, scenario
-    used, when = at_the_same_time(system, scenario, entry, entry["profile"]["recorded"]["busy"])
-    members = {name: Lpar(_as_sharer(entry, name), np.array([[used]]))}
-    for one in there["others"]:
-        values = entry["profile"].get("lpars", {}).get(one["name"])
-        part = 1.0 if values is not None else float(one["part"])
-        used, when = at_the_same_time(system, scenario, entry, values or entry["profile"]["others"])
-        members[one["name"]] = Lpar(Sharer(**one), np.array([[used * part]]))
+    used, when = at_the_same_time(system, scenario, recorded, recorded.busy)
+    members = {name: Lpar(_as_sharer(parameters, name), np.array([[used]]))}
+    for one in there.others:
+        values = recorded.lpars.get(one.name)
+        part = 1.0 if values is not None else one.part
+        used, when = at_the_same_time(system, scenario, recorded, recorded.others if values is None else values)
+        members[one.name] = Lpar(one, np.array([[used * part]]))
     notes.append(
-        f"cpc: the LPARs of machine {there['name']} have their use {when}; the weight of this LPAR does not change"
+        f"cpc: the LPARs of machine {there.name} have their use {when}; the weight of this LPAR does not change"
     )
     return (
         replace(
             machine,
-            name=str(there["name"]),
-            engines=float(there["engines"]),
-            management=float(there["management"]),
-            ziips=float(there.get("ziips", 0.0)),
+            name=there.name,
+            engines=there.engines,
+            management=there.management,
+            ziips=there.ziips,
         ),
         members,
         scenario,
@@ -205,14 +217,15 @@ def _moved(
 
 
 def at_the_same_time(
-    system: System, scenario: Scenario, entry: Mapping[str, Any], values: Sequence[float | None]
+    system: System, scenario: Scenario, other: RecordedIntervals, values: Array | None
 ) -> tuple[float, str]:
     """Mean of another system's recorded values in the intervals that a question starts from, and when that was.
 
     Where nothing was recorded of it then, in the same hours of the week; else in all of its intervals.
     """
-    own, theirs = recorded(system.entry["profile"]).times[list(scenario.recorded)], recorded(entry["profile"]).times
-    length = np.timedelta64(int(entry["profile"]["seconds"]), "s")
+    recorded, theirs = system.parameters.recorded, other.times
+    assert recorded is not None
+    own, length = recorded.times[list(scenario.recorded)], np.timedelta64(int(other.seconds), "s")
     at = np.searchsorted(theirs, own, side="right") - 1
     same = at[(at >= 0) & (own - theirs[np.maximum(at, 0)] < length)]
     hours = _hour_of_week(theirs)
@@ -221,7 +234,7 @@ def at_the_same_time(
         (np.flatnonzero(np.isin(hours, _hour_of_week(own))), "in the same hour of the week, on average"),
         (np.arange(len(theirs)), "on average"),
     ):
-        some = np.array([np.nan if values[i] is None else values[i] for i in index], float)
+        some = np.zeros(0) if values is None else values[index]
         if len(some) and not np.isnan(some).all():
             return float(np.nanmean(some)), when
     return 0.0, "on average"
@@ -236,11 +249,11 @@ def _on_engines(
     system: System, scenario: Scenario, asked: Mapping[str, Any], machine: Machine, notes: list[str]
 ) -> tuple[Machine, Scenario]:
     """The machine with another number of physical CPs."""
-    physical = whole("physical_cps", asked["physical_cps"])
+    physical = must_be_whole("physical_cps", asked["physical_cps"])
     if physical < scenario.engines:
         text = f"physical_cps: {physical} is fewer than the {scenario.engines:g} logical CPs of the LPAR"
         raise QuestionError("physical_cps", physical, f"{text}; ask with engines={physical} or fewer, too")
-    most = most_engines(scenario.machine or str(system.entry.get("machine", "")))
+    most = most_engines(scenario.machine or system.parameters.machine_type)
     if most is not None and physical > most:
         raise QuestionError(
             "physical_cps", physical, f"physical_cps must be at most {most} on this machine (got {physical})"
@@ -255,12 +268,13 @@ def _on_engines(
 
 def _on_ziips(system: System, scenario: Scenario, value: Any, machine: Machine) -> Scenario:
     """The scenario where the machine has another number of shared zIIPs."""
-    physical = whole("physical_ziips", value, least=0)
+    physical = must_be_whole("physical_ziips", value, least=0)
     if machine.ziips <= 0 or scenario.ziips <= 0:
         text = "physical_ziips: the records show no zIIPs that the LPAR shares; ask for its own with ziip_engines"
         raise QuestionError("physical_ziips", value, text)
-    used = system.entry["profile"].get("ziip_others", [])
-    others = float(np.mean([used[i] for i in scenario.recorded])) if used and scenario.recorded else 0.0
+    recorded = system.parameters.recorded
+    used = None if recorded is None else recorded.ziip_others
+    others = float(used[list(scenario.recorded)].mean()) if used is not None and scenario.recorded else 0.0
     if physical < scenario.ziips:
         text = f"physical_ziips: {physical} is fewer than the {scenario.ziips:g} logical zIIPs of the LPAR"
         raise QuestionError("physical_ziips", value, f"{text}; ask with ziip_engines={physical} or fewer, too")
@@ -282,7 +296,7 @@ def _capped(
         if not machine.capped:
             machine = replace(machine, cap_engines=None)
     if "cap_engines" in asked:
-        most = positive("cap_engines", asked["cap_engines"])
+        most = must_be_positive("cap_engines", asked["cap_engines"])
         if most >= scenario.engines:
             notes.append(f"cap_engines: {most:g} engines have no effect, because the LPAR has {scenario.engines:g}")
         machine = replace(machine, cap_engines=most)
@@ -291,7 +305,7 @@ def _capped(
         if each is None:
             text = "cap_msu: the records have no MSU rating of an engine; ask with cap_engines"
             raise QuestionError("cap_msu", asked["cap_msu"], text)
-        most = positive("cap_msu", asked["cap_msu"]) / each
+        most = must_be_positive("cap_msu", asked["cap_msu"]) / each
         notes.append(
             f"cap_msu: {float(asked['cap_msu']):g} MSU are {most:.4g} engines, a cap at every moment; a defined "
             "capacity applies only when the rolling four-hour average (R4HA) reaches it"
@@ -304,13 +318,13 @@ def _names(value: Any) -> list[str]:
     return [name.strip() for name in str(value).split(",") if name.strip()]
 
 
-def named_system(systems: Mapping[str, Mapping[str, Any]], name: str) -> Mapping[str, Any] | None:
+def named_system(systems: Mapping[str, SystemParameters], name: str) -> SystemParameters | None:
     """A system by its id, its SMF identifier or the name of its LPAR; None where there is none, or are several."""
     wanted = name.casefold()
     same = [
-        entry
-        for one, entry in systems.items()
-        if wanted in (one.casefold(), str(entry.get("smf_sid", "")).casefold())
-        or wanted == str((entry.get("on_machine") or {}).get("lpar", "")).casefold()
+        parameters
+        for one, parameters in systems.items()
+        if wanted in (one.casefold(), parameters.smf_sid.casefold())
+        or wanted == (parameters.machine.lpar.casefold() if parameters.machine else "")
     ]
     return same[0] if len(same) == 1 else None

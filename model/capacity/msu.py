@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.derived import derived
-from model.capacity.ensemble import System
-from model.capacity.parts import Scenario, State
-from model.capacity.profile import recorded
+from model.capacity.cache import cached
+from model.capacity.evaluation import System
+from model.capacity.parameters import RecordedIntervals
+from model.capacity.state import Scenario, State
 
 Array = NDArray[np.float64]
 
@@ -25,27 +25,14 @@ MOST_WINDOWS = 8
 LOADS_AT_ONCE = 8
 
 
-def ratings(service_units_per_s: float | None, software_service_units_per_s: float | None) -> dict[str, float]:
-    """What a bundle's entry says of the ratings of an engine; without what the records do not tell."""
-    found = {}
+def ratings(service_units_per_s: float | None, software_service_units_per_s: float | None) -> dict[str, Any]:
+    """The ratings of an engine as parameters; without what the records do not tell."""
+    found: dict[str, Any] = {}
     if service_units_per_s and service_units_per_s > 0:
         found["service_units_per_s"] = float(service_units_per_s)
     if software_service_units_per_s and software_service_units_per_s > 0:
         found["msu_per_engine"] = float(software_service_units_per_s) * MSU_PER_SU
     return found
-
-
-def outputs(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The MSU figures that can be answered for a system."""
-    if "msu_per_engine" not in entry:
-        return []
-    rows = [{"metric": "msu", "form": "msu", "unit": "MSU"}]
-    if entry.get("profile"):
-        rows.append({"metric": "r4ha_msu", "form": "r4ha_msu", "unit": "MSU"})
-    if "on_machine" in entry:
-        station = f"machine {entry['on_machine']['name']}"
-        rows.append({"metric": "msu", "form": "machine_msu", "station": station, "unit": "MSU"})
-    return rows
 
 
 def msu(ready: System, state: State, form: str) -> Array | None:
@@ -57,21 +44,21 @@ def msu(ready: System, state: State, form: str) -> Array | None:
         return each * state.used.busy
     if form == "machine_msu":
         return each * (state.used.busy + state.scenario.others)
-    profile, asked = ready.entry.get("profile"), state.scenario
-    if profile is None or not asked.recorded:
+    recorded, asked = ready.parameters.recorded, state.scenario
+    if recorded is None or not asked.recorded:
         return None
     loads = range(asked.rates.shape[1])
     some = (loads[at : at + LOADS_AT_ONCE] for at in loads[::LOADS_AT_ONCE])
-    return each * np.concatenate([_four_hours(ready, profile, asked, chosen) for chosen in some], axis=1)
+    return each * np.concatenate([_four_hours(ready, recorded, asked, chosen) for chosen in some], axis=1)
 
 
-def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, loads: Sequence[int]) -> Array:
+def _four_hours(ready: System, recorded: RecordedIntervals, asked: Scenario, loads: Sequence[int]) -> Array:
     """Mean engines in use over the four hours up to the end of the interval asked, (draws, loads), at some loads.
 
     The intervals before it have their recorded loads, changed as the interval asked is; no more is used than
     engines and caps let.
     """
-    base, before, extra = derived(profile, asked.recorded, lambda: _until(profile, asked.recorded))
+    base, before, extra = cached(recorded, asked.recorded, lambda: _until(recorded, asked.recorded))
     rates = asked.rates[:, loads[0] : loads[-1] + 1, None]
     scaled = np.where(base > 0, rates / np.where(base > 0, base, 1.0), 1.0) * before
     # A class that had no transactions in the interval asked, and is to have some, has them for the four hours.
@@ -84,16 +71,15 @@ def _four_hours(ready: System, profile: Mapping[str, Any], asked: Scenario, load
     return np.asarray(np.minimum(used, most).reshape(len(used), len(loads), -1).mean(axis=2))
 
 
-def _until(profile: Mapping[str, Any], intervals: Sequence[int]) -> tuple[Array, Array, dict[str, Array]]:
+def _until(recorded: RecordedIntervals, intervals: Sequence[int]) -> tuple[Array, Array, dict[str, Array]]:
     """Mean transactions/s (streams,) of some recorded intervals; of all in the four hours up to the end of each, their
     transactions/s (1, intervals, streams) and other work (1, intervals) in engines."""
-    history = recorded(profile)
-    times, rates = history.times, history.rates
-    length = np.timedelta64(int(profile["seconds"]), "s")
+    times, rates = recorded.times, recorded.rates
+    length = np.timedelta64(int(recorded.seconds), "s")
     windows = [
         np.flatnonzero((times > times[i] + length - FOUR_HOURS - np.timedelta64(1, "s")) & (times <= times[i]))
         for i in intervals[-MOST_WINDOWS:]
     ]
     index = np.concatenate(windows)
-    extra = {name: values[index][None, :] for name, values in history.extra.items()}
+    extra = {name: values[index][None, :] for name, values in recorded.extra.items()}
     return rates[:, list(intervals)].mean(axis=1), rates[:, index].T[None], extra

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
-from model.capacity.asked import compiled, understood
-from model.capacity.basis import failed_gate
-from model.capacity.ensemble import System
+from model.capacity.base_load import MOST_WEEKS
+from model.capacity.evaluation import System
+from model.capacity.evidence import failed_gate
 from model.capacity.growth import grown, is_short, short_history
-from model.capacity.loads import Load
-from model.capacity.parts import deviates
-from model.capacity.questions import LPARS, MOVE_FROM, MOVE_TO, QuestionError, system_entry
-from model.capacity.starting import MOST_WEEKS
+from model.capacity.question import Question, parse_question, prepare_system
+from model.capacity.question_keys import LPARS, MOVE_FROM, MOVE_TO, system_entry
+from model.capacity.state import normal_scores
+from model.capacity.values import QuestionError
 
 Array = NDArray[np.float64]
 WINDOW = np.timedelta64(28, "D")
@@ -107,7 +107,7 @@ def forecast_msu(
     plain = sorted(name for name, found in growth.items() if found is None)
     notes = sorted({one.short for one in growth.values() if one is not None and one.short})
     for name in sorted({one.system for one in asked} & bundle["systems"].keys()):
-        notes += failed_gate(bundle["systems"][name], name)
+        notes += failed_gate(bundle["systems"][name].gate, name)
     notes.append("the forecast starts from the highest R4HA of the last 28 days, with the growth since then")
     if not recorded:
         notes = ["no LPAR has four hours of recorded MSU"]
@@ -132,8 +132,8 @@ def forecast_msu(
 
 def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, weeks: Array) -> _Growth | None:
     """How the MSU of a system grow; None for one without a calibrated history."""
-    entry = system_entry(bundle, system) if system in bundle["systems"] else None
-    if entry is None or "profile" not in entry:
+    parameters = system_entry(bundle, system) if system in bundle["systems"] else None
+    if parameters is None or parameters.recorded is None:
         if at:
             raise QuestionError("system", system, f"system: {system} has no calibrated history")
         return None
@@ -141,9 +141,9 @@ def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
         if key in LPARS or key.startswith((MOVE_TO, MOVE_FROM)):
             text = f"{key}: a forecast adds up the LPARs as they were recorded; ask predict or headroom"
             raise QuestionError(f"at.{key}", (at or {})[key], text)
-    ready, recorded = compiled(entry, at), compiled(entry)
+    ready, recorded = prepare_system(parameters, at), prepare_system(parameters)
     followed = weeks[np.unique(np.linspace(0, len(weeks) - 1, MOST_FOLLOWED).round().astype(int))]
-    loads = [understood(recorded, None), understood(ready, at).for_others()]
+    loads = [parse_question(recorded, None), parse_question(ready, at).for_others()]
     before = np.arange(WINDOW // WEEK, dtype=float)
     recently = _log_busy(recorded, loads[0], -before, {})
     to_come = _log_busy(ready, loads[1], followed, loads[1].asked)
@@ -161,7 +161,7 @@ def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     return _Growth(factors, since, each * most, each * physical, short)
 
 
-def _log_busy(ready: System, load: Load, weeks: Array, asked: Mapping[str, Any]) -> Array:
+def _log_busy(ready: System, load: Question, weeks: Array, asked: Mapping[str, Any]) -> Array:
     """(draws, loads) log of the LPAR's busy engines so many weeks after the end of the records, before it where
     negative, as the load grows."""
     assert load.span is not None
@@ -296,4 +296,4 @@ def _scatter(recorded: Array, weeks_ago: NDArray[np.int64], draws: int) -> Array
     peaks = np.array([recorded[weeks_ago == week].max() for week in np.unique(weeks_ago)])
     peaks = peaks[peaks > 0]
     spread = float(np.std(np.log(peaks), ddof=1)) if len(peaks) > 1 else 0.0
-    return np.asarray(np.exp(spread * deviates(draws, 0)))
+    return np.asarray(np.exp(spread * normal_scores(draws, 0)))

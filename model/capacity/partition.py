@@ -5,14 +5,14 @@ Arrays have the draws first and the loads second, ``(draws, loads)``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.derived import derived
-from model.capacity.parts import Machine, Scenario
+from model.capacity.cache import cached
+from model.capacity.parameters import Machine, SystemParameters
+from model.capacity.state import Scenario
 from model.queueing.lpar_share import Sharer, Sharing
 
 Array = NDArray[np.float64]
@@ -37,24 +37,12 @@ class Beside(NamedTuple):
 
 
 class Partition:
-    """A bundle's system as a logical partition: its machine, if it has one, and the LPARs that it shares that with.
+    """A system as a logical partition: its machine, if it has one, and the LPARs that it shares that with."""
 
-    Args:
-        entry: the bundle's part.
-        drawn: makes the draws, (draws,), of one of its values.
-    """
-
-    def __init__(self, entry: Mapping[str, Any], drawn: Callable[[Mapping[str, Any]], Array]) -> None:
-        self.entry = entry
-        nothing = {"centre": 0.0, "draws": []}
-        self.noise = drawn(entry.get("others_noise", nothing))
-        self.pieces = drawn(entry.get("others_pieces", nothing))[:, None]
-        self.growth = drawn(entry.get("others_growth_per_week", nothing))
-        described = entry.get("on_machine")
-        self.machine: Machine | None = None
-        if described:
-            sharers = tuple(Sharer(**one) for one in described.get("others", ()))
-            self.machine = Machine(**{**described, "others": sharers})
+    def __init__(self, parameters: SystemParameters) -> None:
+        self.parameters, self.machine = parameters, parameters.machine
+        self.noise = parameters.others_noise
+        self.pieces = parameters.others_pieces[:, None]
         self._besides: dict[tuple[Any, ...], Beside] = {}
 
     def beside(self, scenario: Scenario) -> Beside:
@@ -81,7 +69,7 @@ class Partition:
         m = self.cpc(scenario)
         if m is None:
             return None
-        return derived(self.entry, ("sharing", m, scenario.engines), lambda: self._sharing(m, scenario))
+        return cached(self.parameters, ("sharing", m, scenario.engines), lambda: self._sharing(m, scenario))
 
     def cpc(self, scenario: Scenario) -> Machine | None:
         """The machine in a scenario; None where the LPAR shares none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 
 GROWTH = "growth_pct_per_year"
 TABLES = {"steps": "step_pct", "seasons": "season_pct"}

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from model.capacity.answer import Answer, Bottleneck, Output, Station, as_plain
-from model.capacity.basis import distance, evidence, extrapolated, unanswered
-from model.capacity.closed import population
-from model.capacity.figures import CPS, SHARE, ZIIPS, condition_of, figure_draws
-from model.capacity.network import CP, ZIIP, Described, described
-from model.capacity.questions import system_entry
+from model.capacity.bottleneck import CPS, SHARE, ZIIPS
+from model.capacity.closed_classes import population
+from model.capacity.evidence import distance, evidence, extrapolated, unanswered
+from model.capacity.figures import INPUT, Figure, figure_draws, figures_of
+from model.capacity.network_export import CP, ZIIP, NetworkExport, export_network
+from model.capacity.outputs import condition_of
+from model.capacity.question_keys import system_entry
 from model.network.bottlenecks import Limit
 from model.network.simulator.result import SimulationResult
 from model.network.simulator.simulate import simulate
@@ -22,7 +24,7 @@ from model.network.simulator.statistics import Estimate
 LEVEL = 0.95
 
 
-def simulated(
+def simulate_system(
     bundle: Mapping[str, Any],
     system: str,
     at: Mapping[str, Any] | None = None,
@@ -50,12 +52,12 @@ def simulated(
     Raises:
         QuestionError: as :func:`model.capacity.ask.predict`; or a load without steady state.
     """
-    found = described(bundle, system, at)
+    found = export_network(bundle, system, at)
     result = simulate(
         found.network, seed=seed, horizon=horizon, precision=precision, replications=replications, progress=progress
     )
     ready, state = found.ready, found.state
-    bounds = [output for output in (_output(found, result, spec) for spec in ready.entry["outputs"]) if output]
+    bounds = [output for output in (_output(found, result, spec) for spec in figures_of(ready.parameters)) if output]
     worst = max((e.half_width / e.value for e in _responses(found, result).values() if e.value > 0), default=0.0)
     return Answer(
         system=system,
@@ -72,12 +74,12 @@ def simulated(
     )
 
 
-def _responses(found: Described, result: SimulationResult) -> dict[str, Estimate]:
+def _responses(found: NetworkExport, result: SimulationResult) -> dict[str, Estimate]:
     return {stream: result.classes[stream].response_s for stream in found.response}
 
 
-def _output(found: Described, result: SimulationResult, spec: Mapping[str, Any]) -> Output | None:
-    if spec["metric"] in found.load.asked and "class" not in spec:
+def _output(found: NetworkExport, result: SimulationResult, spec: Figure) -> Output | None:
+    if spec.metric in found.load.asked and not spec.class_name:
         return None
     estimate = _figure(found, result, spec)
     if estimate is None or not math.isfinite(estimate.value):
@@ -85,84 +87,80 @@ def _output(found: Described, result: SimulationResult, spec: Mapping[str, Any])
     width = estimate.half_width if math.isfinite(estimate.half_width) else 0.0
     condition = condition_of(found.ready, found.load, spec)
     value = float(estimate.value)
-    return Output(spec["metric"], condition, value, value - float(width), value + float(width), spec["unit"])
+    return Output(spec.metric, condition, value, value - float(width), value + float(width), spec.unit)
 
 
-def _figure(found: Described, result: SimulationResult, spec: Mapping[str, Any]) -> Estimate | None:
-    """One metric of the simulation; None where it does not apply or the simulation does not give it."""
-    form = spec["form"]
-    busy = result.stations[CP].utilization
-    rate = Estimate.total(
-        [result.classes[stream].throughput_per_s for stream in found.ready.streams if stream in result.classes]
-    )
-    if form == "total_rate":
-        return rate
-    if form == "busy_pct":
-        return busy.scaled(100.0)
-    if form == "internal_rate":
-        return rate.over(busy)
-    if form == "us_per_tran" and not spec.get("series") and not spec.get("stream"):
-        return busy.over(rate).scaled(1e6 * found.network.station(CP).servers)
-    each = found.load.scenario.msu_per_engine or found.ready.msu_per_engine
-    if form == "msu" and each is not None:
-        return busy.scaled(each * found.network.station(CP).servers)
-    if form == "machine_busy_pct":
-        return _machine_busy(found, result)
-    if form in ("ziip_busy_pct", "ziip_us_per_tran"):
+def _figure(found: NetworkExport, result: SimulationResult, figure: Figure) -> Estimate | None:
+    """One figure of the simulation; None where it does not apply or the simulation does not give it."""
+    measure = figure.quantity.from_simulation
+    estimate = INPUT if measure is None else measure(_Run(found, result), figure)
+    if estimate is INPUT:
+        draws = figure_draws(found.ready, found.state, figure)
+        return None if draws is None else Estimate(float(draws[0]), 0.0)
+    return cast(Estimate | None, estimate)
+
+
+class _Run:
+    """What a simulation measured, by the names of the model's figures (:class:`model.capacity.figures.Simulated`)."""
+
+    def __init__(self, export: NetworkExport, result: SimulationResult) -> None:
+        self.export, self.result = export, result
+        self.cps = float(export.network.station(CP).servers)
+        self.cp_busy = result.stations[CP].utilization
+        classes = (result.classes[name] for name in export.ready.streams if name in result.classes)
+        self.rate = Estimate.total([one.throughput_per_s for one in classes])
+        self.msu_per_engine = export.load.scenario.msu_per_engine or export.ready.msu_per_engine
         pool = result.stations.get(ZIIP)
-        if pool is None or form == "ziip_busy_pct":
-            return None if pool is None else pool.utilization.scaled(100.0)
-        threads = 1.0 if pool.thread_density is None else pool.thread_density.value
-        return pool.utilization.over(rate).scaled(1e6 * found.network.station(ZIIP).servers * threads)
-    if form == "limit_pct":
-        return result.resources[spec["station"]].utilization.scaled(100.0)
-    stream = str(spec.get("stream", ""))
-    if form in ("response_ms", "p90_ms", "rate", "users") and stream not in result.classes:
-        return None
-    if form == "rate":
-        return result.classes[stream].throughput_per_s
-    if form == "users":
-        users = next(one.users for one in found.network.classes if one.name == stream)
+        self.ziip_busy = None if pool is None else pool.utilization
+        density = None if pool is None else pool.thread_density
+        threads = 1.0 if density is None else density.value
+        self.ziip_threads = 0.0 if pool is None else export.network.station(ZIIP).servers * threads
+
+    @property
+    def machine_busy(self) -> Estimate | None:
+        """Utilization of the machine in percent; None where the LPAR shares none."""
+        if self.result.machines:
+            return next(iter(self.result.machines.values())).scaled(100.0)
+        scenario = self.export.load.scenario
+        machine = self.export.ready.partition.cpc(scenario)
+        if machine is None:
+            return None
+        others = float(np.asarray(scenario.others, float).reshape(-1)[0]) + machine.management
+        busy, share = self.cp_busy, 100.0 / machine.engines
+        return Estimate(share * (busy.value * self.cps + others), share * busy.half_width * self.cps)
+
+    def class_rate(self, name: str) -> Estimate | None:
+        """Transactions/s of a class, or of a workload made of classes; None where none of them is simulated."""
+        shares, classes = self.export.ready.parameters.mixes.get(name, {name: 1.0}), self.result.classes
+        rates = [classes[one].throughput_per_s.scaled(share) for one, share in shares.items() if one in classes]
+        return Estimate.total(rates) if rates else None
+
+    def users(self, name: str) -> Estimate | None:
+        """Users of a class; None where its transactions come by themselves."""
+        users = next((one.users for one in self.export.network.classes if one.name == name), None)
         return Estimate(float(users), 0.0) if users else None
-    if form in ("response_ms", "p90_ms"):
-        return _response(found, result, spec)
-    # Cost and engines of a part of the work are inputs of the simulation: it does not estimate them.
-    draws = figure_draws(found.ready, found.state, spec)
-    return None if draws is None else Estimate(float(draws[0]), 0.0)
+
+    def limit(self, name: str) -> Estimate:
+        """Utilization of a limit."""
+        return self.result.resources[name].utilization
+
+    def response_ms(self, figure: Figure, percentile: float | None = None) -> Estimate | None:
+        """Mean response of a class, or a percentile; of another response of the class than was simulated, with what it
+        has less of time elsewhere."""
+        name, metric = figure.stream, figure.response
+        simulated = self.export.response.get(name)
+        if simulated is None or name not in self.result.classes:
+            return None
+        of_class = self.result.classes[name]
+        estimate = (of_class.response_s if percentile is None else of_class.percentiles_s[percentile]).scaled(1e3)
+        if simulated == metric:
+            return estimate
+        table = self.export.state.response_ms
+        less = float(table[metric, name][0, 0] - table[simulated, name][0, 0])
+        return Estimate(estimate.value + less, estimate.half_width)
 
 
-def _response(found: Described, result: SimulationResult, spec: Mapping[str, Any]) -> Estimate | None:
-    """Mean or 90th percentile of a class; of another response of the class, with what it has less of time elsewhere."""
-    stream, metric = spec["stream"], spec["response"]
-    played = found.response.get(stream)
-    if played is None:
-        return None
-    result_of = result.classes[stream]
-    seconds = result_of.response_s if spec["form"] == "response_ms" else result_of.percentiles_s[90.0]
-    estimate = seconds.scaled(1e3)
-    if played == metric:
-        return estimate
-    table = found.state.response_ms
-    return Estimate(
-        estimate.value + float(table[metric, stream][0, 0] - table[played, stream][0, 0]), estimate.half_width
-    )
-
-
-def _machine_busy(found: Described, result: SimulationResult) -> Estimate | None:
-    if result.machines:
-        return next(iter(result.machines.values())).scaled(100.0)
-    asked = found.load.scenario
-    machine = found.ready.partition.cpc(asked)
-    if machine is None:
-        return None
-    physical = machine.engines
-    others = float(np.asarray(asked.others, float).reshape(-1)[0]) + machine.management
-    busy = result.stations[CP].utilization
-    engines = found.network.station(CP).servers
-    return Estimate(100.0 * (busy.value * engines + others) / physical, 100.0 * busy.half_width * engines / physical)
-
-
-def _bottleneck(found: Described, result: SimulationResult) -> Bottleneck:
+def _bottleneck(found: NetworkExport, result: SimulationResult) -> Bottleneck:
     """What is fullest and everything else that can fill; the simulated network is certain of its own."""
     shares = {limit.name: limit for limit in result.limits}
     stations = [_station(found, result, limit) for limit in shares.values() if _named(found, limit)]
@@ -173,7 +171,7 @@ def _bottleneck(found: Described, result: SimulationResult) -> Bottleneck:
     return Bottleneck(first.resource, first.utilization_pct, first.lo, first.hi, 1.0, after, ranked)
 
 
-def _named(found: Described, limit: Limit) -> str:
+def _named(found: NetworkExport, limit: Limit) -> str:
     """What a prediction calls the limit; empty for what it does not name."""
     if limit.name == CP:
         busy = found.state.busy[0, 0] / found.load.scenario.engines
@@ -185,7 +183,7 @@ def _named(found: Described, limit: Limit) -> str:
     return next((one.resource for one in found.ready.limits if one.name == limit.name), "")
 
 
-def _station(found: Described, result: SimulationResult, limit: Limit) -> Station:
+def _station(found: NetworkExport, result: SimulationResult, limit: Limit) -> Station:
     by_name = dict(result.machines)
     by_name |= {name: resource.utilization for name, resource in result.resources.items()}
     by_name |= {name: station.utilization for name, station in result.stations.items()}

@@ -1,294 +1,79 @@
-"""How far a system goes within targets: the engines a load needs, and the highest rate."""
+"""What a question holds a system to: a highest busy, and highest mean responses by class."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.answer import Estimate
-from model.capacity.asked import compiled, understood
-from model.capacity.basis import answered, extrapolated, notes_on
-from model.capacity.crossing import crossing
-from model.capacity.ensemble import System
-from model.capacity.figures import CPS, bottleneck, held_to_no_target, of_settled, resources
-from model.capacity.held import Held, MaxResponse, held
-from model.capacity.loads import Load
-from model.capacity.moves import engine_cost
-from model.capacity.parts import Scenario, State
-from model.capacity.questions import MOST_ENGINES, QuestionError, said, system_entry
+from model.capacity.evaluation import System
+from model.capacity.question_keys import streams_named
+from model.capacity.state import State
+from model.capacity.values import QuestionError, must_be_positive
 
 Array = NDArray[np.float64]
-# Probabilities at which a number of engines is the lowest that may do, does at even odds, and surely does.
-ODDS = (0.05, 0.5, 0.95)
-# An engine more that brings less than this part towards a target does not bring it there.
-LEAST_HELP = 1e-4
+Key = tuple[str, str]
+MaxResponse = float | Mapping[str, float] | None
+RESPONSE = "max_response_ms"
+# A response target that is shorter still counts as this one, of which every response is a number of times.
+LEAST_MS = 1e-300
 
 
-def size(
-    bundle: Mapping[str, Any],
-    system: str,
-    at: Mapping[str, Any] | None = None,
-    *,
-    max_busy_pct: float | None = None,
-    max_response_ms: MaxResponse = None,
-    machines: Sequence[str] = (),
-) -> dict[str, Any]:
-    """The smallest number of engines that carries a load within a busy and a response target.
+@dataclass(frozen=True)
+class Targets:
+    """Targets: ``busy_pct`` of every resource, ``response_ms`` of responses by metric and class, empty for none."""
 
-    ``engines.value`` meets the targets at even odds, ``lo`` with probability 5 % and ``hi`` with 95 %; null where no
-    number up to 256 does. ``table`` has the numbers next to these three, each with its busy, its longest response of
-    any class held to a target (of any, where none is), and the ``limit``: what is nearest to its target, or furthest
-    beyond. The busy target is that of every resource, as for :func:`max_rate`: engines, machine, share by weight,
-    limits. Without it none must be saturated. The response target is that of every class, or one by class.
-    ``machines`` has the same of each of the machines named, beside the answer for the one that ``at`` speaks of.
+    busy_pct: float
+    response_ms: Mapping[Key, float]
 
-    Raises:
-        QuestionError: unknown system, class or machine, a value out of its domain, or a response target for a system
-            without responses.
-    """
-    targets: dict[str, Any] = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
-    elsewhere = [_on_machine(name, at, lambda moved: size(bundle, system, moved, **targets)) for name in machines]
-    if at and "engines" in at:
-        text = "at.engines: leave it out, because size finds the number of engines"
-        raise QuestionError("at.engines", at["engines"], text)
-    ready = compiled(system_entry(bundle, system), at)
-    within = held(system, ready, 100.0 if max_busy_pct is None else max_busy_pct, max_response_ms)
-    load = understood(ready, at).as_asked()
-    rows = _tried(ready, load.scenario, within)
-    lo, value, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in ODDS)
-    best = max(rows, key=lambda row: (row["probability"], row["engines"]))
-    likeliest = best["engines"]
-    chosen = ready.evaluate(on_engines(ready, load.scenario, value or likeliest))
-    shown = (lo or likeliest, value or likeliest, hi or max(value or 1, likeliest))
-    return answered(
-        bundle,
-        system,
-        ready,
-        load,
-        targets=targets,
-        engines={"value": value, "lo": lo, "hi": hi},
-        bottleneck=asdict(bottleneck(ready, chosen)),
-        extrapolated=extrapolated(ready, chosen),
-        notes=[
-            *notes_on(ready, load, chosen),
-            *_size_notes(ready, chosen, best, value, hi, within.busy_pct),
-        ],
-        table=[row for row in rows if any(-2 <= row["engines"] - engines <= 1 for engines in shown)],
-        machines=elsewhere,
-    )
+    def used(self, state: State) -> Array:
+        """The largest part of its target that any response is, (draws, loads); 0 where none has one."""
+        parts = [state.response_ms[key] / target for key, target in self.response_ms.items()]
+        return np.asarray(np.max(parts, axis=0)) if parts else np.zeros((len(state.busy), 1))
+
+    def longest(self, state: State) -> Array:
+        """The longest mean response of the classes held to a target, or where none is of any, (draws, loads)."""
+        return np.asarray(np.max([state.response_ms[key] for key in self.response_ms or state.response_ms], axis=0))
+
+    def nearest(self, state: State) -> Key:
+        """The response that is nearest to its target, or furthest beyond, at the first load."""
+        return max(self.response_ms, key=lambda key: float(state.response_ms[key][0, 0]) / self.response_ms[key])
 
 
-def _tried(ready: System, scenario: Scenario, within: Held) -> list[dict[str, Any]]:
-    """Numbers of engines, from two below the first that may do to the first that surely does, or to where more of them
-    help no more."""
-
-    def enough(engines: int) -> float:
-        """The probability that the engines themselves are no busier than the target: the more, the less busy."""
-        busy = ready.usage(on_engines(ready, scenario, engines)).busy
-        return float(np.mean(100.0 * busy[1:, 0] <= within.busy_pct * engines))
-
-    machine = ready.partition.cpc(scenario)
-    physical = machine.engines if machine else 0.0
-    first = bisect_left(range(1, MOST_ENGINES), ODDS[0], key=enough) + 1
-    rows: list[dict[str, Any]] = []
-    before, best = np.full((2, ready.draws), np.inf), 0.0
-    for engines in range(max(first - 2, 1), MOST_ENGINES + 1):
-        state = ready.evaluate(on_engines(ready, scenario, engines))
-        fullest, parts = _parts_of_targets(ready, state, within)
-        rows.append(_size_row(ready, state, within, engines, fullest, parts))
-        best = max(best, rows[-1]["probability"])
-        if best >= ODDS[-1]:
-            break
-        # Beyond its machine's engines an LPAR is taken to be on a larger one, which may help again.
-        if engines > max(first, physical):
-            # Where a response has no end, the resource that is full says whether it may get one.
-            closer = ((parts < before * (1.0 - LEAST_HELP)) | (parts <= 1.0) | np.isinf(parts))[:, 1:]
-            if np.mean(closer.all(axis=0)) < next(chance for chance in ODDS if best < chance):
-                break
-        before = parts
-    return rows
-
-
-def _parts_of_targets(ready: System, state: State, within: Held) -> tuple[str, Array]:
-    """The fullest resource by name, and (2, draws) it and the responses as parts of their targets; 0 without."""
-    used = {name: found[:, 0] for name, found in resources(ready, state.filled).items()}
-    fullest = 100.0 * np.max(list(used.values()), axis=0) / within.busy_pct
-    return max(used, key=lambda name: float(used[name][0])), np.stack([fullest, within.used(state)[:, 0]])
-
-
-def _size_notes(
-    ready: System, chosen: State, likeliest: Mapping[str, Any], value: int | None, hi: int | None, busy_pct: float
-) -> list[str]:
-    """What to know of the number of engines that was found; where none was, of the likeliest."""
-    notes, limit = [], bottleneck(ready, chosen)
-    if ready.machine is not None and chosen.scenario.engines > ready.machine.engines:
-        found = f"{chosen.scenario.engines:g}"
-        notes.append(f"engines: the machine has {ready.machine.engines:g}; this answer assumes {found}")
-    if value is None:
-        notes.append(f"no number of engines up to {MOST_ENGINES} meets the targets at this rate")
-        found = f"{likeliest['engines']} engines, the likeliest number"
-        notes.append(f"{likeliest['limit']} keeps {found}, from the targets")
-    elif hi is None:
-        notes.append(
-            "no number of engines meets the targets with 95 % probability: effects other than engines are too uncertain"
-        )
-    if value is not None and limit.resource != CPS:
-        beyond = f", busier than {busy_pct:g} %" if (limit.utilization_pct or 0.0) > busy_pct else ""
-        notes.append(f"the bottleneck is not the engines: {limit.resource}{beyond}")
-    return notes + held_to_no_target(ready, chosen)
-
-
-def _on_machine(
-    machine: str, at: Mapping[str, Any] | None, sized: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-) -> dict[str, Any]:
-    """What of a sizing is said of one machine among several."""
-    if at and "machine" in at:
-        text = "machines: leave at.machine out; each machine of the list takes its place"
-        raise QuestionError("machines", machine, text)
-    try:
-        found = sized({**(at or {}), "machine": machine})
-    except QuestionError as refused:
-        if refused.field == "at.machine":
-            refused.field = "machines"
-        raise
-    engines = found["engines"]["value"]
-    row = next((row for row in found["table"] if row["engines"] == engines), None)
-    return {
-        "machine": machine,
-        "engines": found["engines"],
-        "cpu_busy_pct": row and row["cpu_busy_pct"],
-        "response_ms": row and row["response_ms"],
-        "bottleneck": found["bottleneck"],
-    }
-
-
-def on_engines(ready: System, scenario: Scenario, engines: int) -> Scenario:
-    """The scenario on another number of CPs, with the n-way effect in the cost."""
-    cost = scenario.cost * engine_cost(ready, engines, scenario.machine)
-    changed = replace(scenario, engines=float(engines), cost=cost)
-    machine = ready.partition.cpc(scenario)
-    if machine is not None and engines > machine.engines:
-        changed = replace(changed, cpc=replace(machine, engines=float(engines)))
-    return changed
-
-
-def _size_row(ready: System, state: State, within: Held, engines: int, fullest: str, parts: Array) -> dict[str, Any]:
-    response = None
-    if ready.responses:
-        values = of_settled(within.longest(state))[:, 0]
-        response = Estimate.of(values) if np.isfinite(values[0]) else None
-    probability = float(np.mean(parts[:, 1:].max(axis=0) <= 1.0))
-    return {
-        "engines": engines,
-        "cpu_busy_pct": Estimate.of(100.0 * state.filled.busy[:, 0] / engines).to_dict(),
-        "response_ms": None if response is None else response.to_dict(),
-        "probability": probability,
-        "meets": probability >= 0.5,
-        # A response without end comes from a resource that is full.
-        "limit": f"response of {within.nearest(state)[1]}" if parts[0, 0] < parts[1, 0] < np.inf else fullest,
-    }
-
-
-def max_rate(
-    bundle: Mapping[str, Any],
-    system: str,
-    at: Mapping[str, Any] | None = None,
-    *,
-    max_busy_pct: float = 100.0,
-    max_response_ms: MaxResponse = None,
-) -> dict[str, Any]:
-    """The highest rate of the mix that keeps within the targets, what limits it, and what would limit next.
-
-    Every class grows alike from the load that ``at`` describes. For each draw the factor is found at which the first of
-    LPAR busy, machine, share by weight, limits and, where asked, response of a class reaches its target.
+def parse_targets(system: str, ready: System, max_busy_pct: float, max_response_ms: MaxResponse) -> Targets:
+    """The targets of a question: a response target is a number of milliseconds for every class, or one by class.
 
     Raises:
-        QuestionError: as :func:`predict`.
+        QuestionError: a target out of its domain, or of responses that were not measured; a class that is not known,
+            that stands for several, or that has two targets.
     """
-    ready = compiled(system_entry(bundle, system), at)
-    load = understood(ready, at).as_asked()
-    if not np.any(load.scenario.rates > 0.0):
-        raise QuestionError("at", dict(at or {}), "at: this load has no transactions whose rate could grow")
-    within = held(system, ready, max_busy_pct, max_response_ms)
-    reached = _reached(ready, load.scenario, within)
-    names, table = list(reached), np.stack(list(reached.values()))
-    first = np.argmin(table[:, 1:], axis=0)
-    order = np.argsort(table[:, 0])
-    total = np.broadcast_to(load.scenario.rates.sum(axis=2)[:, 0], ready.draws)
-    rate = Estimate.of(table.min(axis=0) * total)
-    state = ready.evaluate(load.scenario)
-    notes, fullest = notes_on(ready, load, state, shown=False), bottleneck(ready, state).resource
-    if rate.value == 0.0:
-        # What would fill at some rate says nothing where no rate is within the targets.
-        order = order[table[order, 0] == 0.0]
-        exceeded = _without_load(ready, load, within, max_response_ms) or f"{names[order[0]]} is exceeded without load"
-        notes.insert(0, f"no rate meets the targets: {exceeded}")
-    elif fullest in names and fullest != names[order[0]]:
-        notes.append(f"{fullest} is the bottleneck now; with growth, {names[order[0]]} reaches its target first")
-    notes += held_to_no_target(ready, state)
-    limits = [
-        {
-            "resource": names[i],
-            "etr_tps": Estimate.of(table[i] * total).to_dict(),
-            "growth_pct": Estimate.of(100.0 * (table[i] - 1.0)).to_dict(),
-            "probability": float(np.mean(first == i)),
-        }
-        for i in order
-    ]
-    return answered(
-        bundle,
-        system,
-        ready,
-        load,
-        targets={"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms},
-        etr_tps=rate.to_dict(),
-        growth_pct=Estimate.of(100.0 * (table.min(axis=0) - 1.0)).to_dict(),
-        limits=limits,
-        notes=notes,
-    )
+    busy_pct = must_be_positive("max_busy_pct", max_busy_pct, 100.0)
+    if max_response_ms is None:
+        return Targets(busy_pct, {})
+    if not ready.responses:
+        text = f"{RESPONSE}: no response of {system} was measured; use max_busy_pct"
+        raise QuestionError(RESPONSE, max_response_ms, text)
+    keys = [one.key for one in ready.responses]
+    if not isinstance(max_response_ms, Mapping):
+        return Targets(busy_pct, dict.fromkeys(keys, _target_ms(RESPONSE, max_response_ms)))
+    if not max_response_ms:
+        raise QuestionError(RESPONSE, {}, f"{RESPONSE} must name at least one class", {stream for _, stream in keys})
+    found: dict[Key, float] = {}
+    for name, value in max_response_ms.items():
+        field = f"{RESPONSE}.{name}"
+        streams = {ready.streams[member] for member in streams_named(ready.parameters, field, name)}
+        those = [key for key in keys if key[1] in streams]
+        if not those:
+            text = f"{field}: no response of {name} was measured"
+            raise QuestionError(field, name, text, {stream for _, stream in keys})
+        if twice := next((stream for metric, stream in those if (metric, stream) in found), None):
+            raise QuestionError(field, value, f"{field}: {twice} has a target already")
+        found |= dict.fromkeys(those, _target_ms(field, value))
+    return Targets(busy_pct, found)
 
 
-def _without_load(ready: System, load: Load, within: Held, max_response_ms: MaxResponse) -> str:
-    """What to say of a response that is longer than its target even where nobody waits; empty where none is."""
-    alone = ready.evaluate(replace(load.scenario, rates=1e-9 * load.scenario.rates))
-    if not within.used(alone)[0, 0] > 1.0:
-        return ""
-    key = within.nearest(alone)
-    waits = f"the response of {key[1]} is {said(alone.response_ms[key][0, 0], 4)} ms even where nobody waits"
-    every = ", and the target is that of every class; a target can be that of a class alone"
-    return waits if isinstance(max_response_ms, Mapping) else waits + every
-
-
-def _reached(ready: System, scenario: Scenario, within: Held) -> dict[str, Array]:
-    """(draws,) the factor on all rates at which each resource, and the first response, reaches its target."""
-    base = np.broadcast_to(scenario.rates, (ready.draws, 1, len(ready.streams)))
-
-    def grown(factors: Array) -> Scenario:
-        return replace(scenario, rates=base * factors[:, :, None])
-
-    def share_of_target(factors: Array) -> dict[str, Array]:
-        """What each resource uses of its target at rates times ``factors``; both (draws, factors)."""
-        # What gets through full limits changes neither what is asked for nor a response before a limit is full.
-        state = ready.at_rates(grown(factors))
-        used = {name: 100.0 * used / within.busy_pct for name, used in resources(ready, state).items()}
-        if within.response_ms:
-            used["response"] = within.used(state)
-        return used
-
-    def beyond(factors: Array) -> Array:
-        """How far each resource, column by column, is above its target, at most 1 where a response has no end."""
-        shares = np.stack([found[:, i] for i, found in enumerate(share_of_target(factors).values())], axis=1)
-        return np.where(shares < 1.0, shares - 1.0, 1.0 - 1.0 / np.maximum(shares, 1.0))
-
-    names = list(share_of_target(np.ones((ready.draws, 1))))
-    factors = crossing(beyond, (ready.draws, len(names)))
-    if within.response_ms:
-        # Just beyond its target a response may have no end.
-        key = within.nearest(ready.at_rates(grown(factors[:, -1:] * (1.0 + 1e-6))))
-        names[-1] = f"response of {key[1]} above {within.response_ms[key]:g} ms"
-    return dict(zip(names, factors.T, strict=True))
+def _target_ms(field: str, value: Any) -> float:
+    return max(must_be_positive(field, value), LEAST_MS)

@@ -7,19 +7,12 @@ from dataclasses import replace
 from itertools import compress
 from typing import Any
 
-from model.capacity import adjustments
 from model.capacity.answer import Answer, Bottleneck
-from model.capacity.derived import derived
+from model.capacity.cache import cached
+from model.capacity.parameters import adjustments_from_plain
 from model.capacity.quantities import POPULATIONS
-from model.capacity.questions import (
-    CHANGES,
-    KEYS,
-    NUMBERS,
-    PREFIXES,
-    QuestionError,
-    has_conditions,
-    not_understood,
-)
+from model.capacity.question_keys import CHANGES, KEYS, NUMBERS, PREFIXES, has_conditions, not_understood
+from model.capacity.values import QuestionError
 from model.published.names import ENGINES
 from model.published.tables import POINT
 
@@ -35,7 +28,8 @@ def at_point(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
     rest = dict(at or {})
     if "point" not in rest:
         return rest
-    networks = [str(point["point"]) for point in bundle["systems"].get(system, {}).get("points", ())]
+    known = bundle["systems"].get(system)
+    networks = [] if known is None else [point.point for point in known.points]
     points, asked = _points(bundle["conditions"], system), str(rest["point"])
     if asked in networks or not points:
         return rest
@@ -158,10 +152,10 @@ def _figures(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
 
     conditions = bundle["conditions"]
     plain = conditions.get("adjustments", {})
-    effects = derived(plain, "adjustments", lambda: adjustments.from_plain(plain))
+    effects = cached(plain, "adjustments", lambda: adjustments_from_plain(plain))
     try:
         if not at:
-            return derived(conditions, ("figures", system), lambda: figures(conditions, effects, system, {}))
+            return cached(conditions, ("figures", system), lambda: figures(conditions, effects, system, {}))
         return figures(conditions, effects, system, at)
     except QuestionError as error:
         if system in bundle["systems"] and error.field == error.value:

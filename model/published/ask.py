@@ -10,10 +10,12 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from model.capacity import targets
+from model.capacity import sizing
 from model.capacity.answer import Answer
-from model.capacity.questions import QuestionError, has_conditions
-from model.capacity.side_by_side import Predict, without
+from model.capacity.comparison import Predict, without
+from model.capacity.parameters import SystemParameters
+from model.capacity.question_keys import has_conditions
+from model.capacity.values import QuestionError
 from model.published import populations
 from model.published.answers import at_point, by_condition, parted
 from model.published.askable import configured
@@ -125,11 +127,11 @@ def size(
     rest, notes = (at, ()) if counts is None else (counts.at, counts.notes)
     by = sibling_of(bundle, system)
     if by is None:
-        sized = targets.size(bundle, system, rest, **wanted)
+        sized = sizing.size(bundle, system, rest, **wanted)
     else:
         loads, _ = parted(bundle, system, rest)
         question = {key: value for key, value in by.question(loads).items() if key != "engines" or key in loads}
-        sized = by.named(targets.size(bundle, by.system, question, **wanted), system)
+        sized = by.named(sizing.size(bundle, by.system, question, **wanted), system)
     return {**sized, "at": dict(at or {}), "notes": [*notes, *sized["notes"]]} if notes else sized
 
 
@@ -142,11 +144,11 @@ def max_rate(
     by = sibling_of(bundle, system)
     if by is not None:
         loads, _ = parted(bundle, system, at)
-        return by.named(targets.max_rate(bundle, by.system, by.question(loads), **wanted), system)
+        return by.named(sizing.max_rate(bundle, by.system, by.question(loads), **wanted), system)
     entry = bundle["systems"].get(system)
     if entry is None or (_without_response(entry, wanted) and users_of(bundle, system)):
         return populations.max_rate(bundle, system, at, **wanted)
-    return targets.max_rate(bundle, system, at, **wanted)
+    return sizing.max_rate(bundle, system, at, **wanted)
 
 
 def _as_measured_so(
@@ -156,15 +158,15 @@ def _as_measured_so(
     return {**result, "system": system, "at": dict(at or {}), "notes": [*alike.notes, *result["notes"]]}
 
 
-def _without_response(entry: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def _without_response(entry: SystemParameters, wanted: Mapping[str, Any]) -> bool:
     """Whether a response is asked for that the network of a system has not."""
-    return wanted.get("max_response_ms") is not None and not entry.get("response")
+    return wanted.get("max_response_ms") is not None and not entry.responses
 
 
 def network_alone(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> bool:
     """Whether a question is one that a network answers or refuses, with nothing from studies."""
     loads, conditions = parted(bundle, system, at)
-    points = [point["point"] for point in bundle["systems"].get(system, {}).get("points", ())]
+    points = [point.point for point in bundle["systems"][system].points] if system in bundle["systems"] else []
     return system in bundle["systems"] and not conditions and ("point" not in loads or str(loads["point"]) in points)
 
 

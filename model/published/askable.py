@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from model.capacity.quantities import POPULATIONS, RATES
-from model.capacity.questions import has_conditions
+from model.capacity.question_keys import has_conditions
 from model.published.counts import counts_of
 from model.published.names import ALTERNATIVES
 from model.published.populations import users_of
@@ -76,7 +76,7 @@ def _order(one: Condition) -> tuple[bool, bool]:
 def _load(bundle: Mapping[str, Any], system: str) -> list[Condition]:
     """The rate, where one was measured; engines, where a sibling's network answers."""
     if (entry := bundle["systems"].get(system)) is not None:
-        return [Condition("etr_tps", is_number=True), _as_today("engines", entry["engines"])]
+        return [Condition("etr_tps", is_number=True), _as_today("engines", entry.engines)]
     if (by := sibling_of(bundle, system)) is not None:
         return [_as_today("etr_tps", by.rate), _as_today("engines", by.engines)]
     users = users_of(bundle, system)

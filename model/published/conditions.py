@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from model.capacity.quantities import POPULATIONS
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 from model.published.definitions import followers
 from model.published.names import ALTERNATIVES, RELEASES
 from model.published.observations import Identity

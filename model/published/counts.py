@@ -19,7 +19,8 @@ from typing import Any
 from model.capacity.adjustments import FULL_PCT, Factor, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.quantities import POPULATIONS, WHOLE_RATES
-from model.capacity.questions import GROWTH, LOADS, QuestionError, positive, said
+from model.capacity.question_keys import GROWTH, LOADS
+from model.capacity.values import QuestionError, must_be_positive, number_text
 from model.published.names import (
     ASKING,
     CARRIED,
@@ -108,7 +109,9 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
     facts = bundle["conditions"].get("facts", {}).get(system, {})
     found = {key: name for key in at if (name := _fact(bundle, system, facts, key)) is not None}
     others = {key: name for key, name in found.items() if str(at[key]) != facts[name]}
-    ratios = {key: _beyond(positive(f"at.{key}", at[key]), ends_of(facts[name])) for key, name in others.items()}
+    ratios = {
+        key: _beyond(must_be_positive(f"at.{key}", at[key]), ends_of(facts[name])) for key, name in others.items()
+    }
     ratios = {key: ratio for key, ratio in ratios.items() if ratio != 1.0}
     rest = {key: value for key, value in at.items() if key not in found}
     if REQUESTED_RATE in facts and (rate := number(str(rest.get(REQUESTED_RATE)))) is not None:
@@ -121,7 +124,7 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
     notes, growing, waiting, sending, sending_sd = [], 1.0, 0.0, 0.0, 0.0
     for key, ratio in ratios.items():
         name = found[key]
-        words = f"{key}: {' to '.join(map(said, ends_of(facts[name])))} were measured; "
+        words = f"{key}: {' to '.join(map(number_text, ends_of(facts[name])))} were measured; "
         if _of(name, SENT):
             notes.append(words + "each is taken to need the same time, one after the other")
             sending += math.log(ratio)

@@ -6,14 +6,16 @@ The laws say what the figures are at the condition; the network says how they ch
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from model.capacity.adjustments import PREFIX, Factor, log_sd, scaled
 from model.capacity.answer import Answer, Output
+from model.capacity.parameters import Point
 from model.capacity.quantities import RATES
-from model.capacity.questions import GROWTH, QuestionError, growth, positive
+from model.capacity.question_keys import GROWTH
+from model.capacity.values import QuestionError, growth_factor, must_be_positive
 from model.published.answers import by_condition, of_point
 from model.published.rates import goes_with_rate, with_rate
 
@@ -61,11 +63,11 @@ def completed(
     point = _published(bundle, system, measured)
     if point is None:
         return measured
-    computed = network(bundle, system, {**adjustments, "point": point["point"]})
-    wanted = point["conditions"].keys() - {output.metric for output in measured.outputs}
+    computed = network(bundle, system, {**adjustments, "point": point.point})
+    wanted = point.conditions.keys() - {output.metric for output in measured.outputs}
     by = _change(measured.output(ITR), computed.output(ITR)) or Factor(0.0, 0.0)
     more = [
-        replace(scaled(o, by) if o.metric in (BUSY, CPU) else o, condition=point["conditions"][o.metric])
+        replace(scaled(o, by) if o.metric in (BUSY, CPU) else o, condition=point.conditions[o.metric])
         for o in computed.outputs
         if o.metric in wanted
     ]
@@ -75,11 +77,11 @@ def completed(
     )  # fmt: skip
 
 
-def _published(bundle: Mapping[str, Any], system: str, measured: Answer) -> Mapping[str, Any] | None:
+def _published(bundle: Mapping[str, Any], system: str, measured: Answer) -> Point | None:
     """The point of a network that is published under the condition of all that was answered; None without one."""
     conditions = {output.condition for output in measured.outputs}
-    points = bundle["systems"][system]["points"]
-    matching = [point for point in points if conditions == set(point.get("conditions", {}).values())]
+    points: Sequence[Point] = bundle["systems"][system].points
+    matching = [point for point in points if conditions == set(point.conditions.values())]
     return matching[0] if len(matching) == 1 else None
 
 
@@ -105,7 +107,7 @@ def moved(
     before = network(bundle, system, {RATE: from_tps})
     question = {key: value for key, value in loads.items() if key not in adjustments}
     if GROWTH in question:
-        question[RATE] = from_tps * growth(GROWTH, question.pop(GROWTH))
+        question[RATE] = from_tps * growth_factor(GROWTH, question.pop(GROWTH))
     busy = measured.output(BUSY), before.output(BUSY)
     if BUSY in question and busy[0] and busy[1] and busy[0].value and busy[1].value:
         question[BUSY] = min(FULL_PCT, float(question[BUSY]) * busy[1].value / busy[0].value)
@@ -136,7 +138,7 @@ def _by_internal_rate(
     internal = [output for output in measured.outputs if output.metric == ITR and output.value]
     if not internal or loads.keys() - {RATE, BUSY}:
         raise QuestionError(key, loads[key], f"{key}: no transaction rate was measured at {_words(conditions)}")
-    asked = positive(key, loads[key], FULL_PCT if key == BUSY else math.inf)
+    asked = must_be_positive(key, loads[key], FULL_PCT if key == BUSY else math.inf)
     itr = computed.output(ITR)
     by = Factor(0.0, log_sd(itr) if itr else 0.0)
     outputs, full = [], []

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
-from model.capacity.derived import derived
-from model.capacity.questions import QuestionError
+from model.capacity.cache import cached
+from model.capacity.values import QuestionError
 from model.published.conditions import Conditions
 from model.published.observations import Identity, Observation, Operand
 from model.published.prediction import FOLLOWS, Predictor, Value, family
@@ -231,4 +231,4 @@ def predict(model: Mapping[str, Any], system: str, at: Mapping[str, Any] | None 
 
 def published(model: Mapping[str, Any]) -> Published:
     """A fitted model, ready to answer, made once for as long as it is in use."""
-    return derived(model, "published", lambda: Published(model))
+    return cached(model, "published", lambda: Published(model))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from model.capacity.answer import INTERVAL_PCT
-from model.capacity.held import MaxResponse
-from model.capacity.questions import QuestionError, positive, said
+from model.capacity.targets import MaxResponse
+from model.capacity.values import QuestionError, must_be_positive, number_text
 from model.published.tables import BEYOND
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def max_rate(
     if isinstance(max_response_ms, Mapping):
         text = f"max_response_ms: no classes of {system} are known; give one number, for all of its users"
         raise QuestionError("max_response_ms", dict(max_response_ms), text)
-    target_s = positive("max_response_ms", max_response_ms) / 1000.0
+    target_s = must_be_positive("max_response_ms", max_response_ms) / 1000.0
     (_, lo), (count, value), (_, hi) = (_users_within(users, target_s, place) for place in range(3))
     rate = {"value": value, "lo": min(lo, value), "hi": max(hi, value)}
     today = users.throughput(users.most)[1]
     growth = {name: 100.0 * (end / today - 1.0) for name, end in rate.items()}
-    resource = f"response of {said(max_response_ms)} ms"
+    resource = f"response of {number_text(max_response_ms)} ms"
     return {
         "system": system,
         "at": {},
@@ -82,15 +82,15 @@ def _notes(users: Users, count: float) -> list[str]:
     """What is to be said of the most users within a target."""
     most, notes = BEYOND * users.most, []
     if count == 0.0:
-        notes.append(f"no rate keeps within the target: {said(users.least)} {users.key} wait longer")
+        notes.append(f"no rate keeps within the target: {number_text(users.least)} {users.key} wait longer")
     else:
         notes.append(
-            f"that is {int(count):,} {users.key}; growth is counted from {said(users.most)}, the most measured"
+            f"that is {int(count):,} {users.key}; growth is counted from {number_text(users.most)}, the most measured"
         )
     if users.think_s == 0.0:
         notes.append("no think time is known: the whole cycle of thinking and waiting is held to the target")
     if count == most:
-        notes.append(f"the response stays within the target up to {said(most)} {users.key}; more is not said")
+        notes.append(f"the response stays within the target up to {number_text(most)} {users.key}; more is not said")
     return notes
 
 
@@ -99,8 +99,9 @@ def making(users: Users, key: str, rate: float) -> float:
     least, most = users.least / 2.0, BEYOND * users.most
     low, high = users.throughput(least)[1], users.throughput(most)[1]
     if not low <= rate <= high:
-        who, make = f"{said(least)} to {said(most)} {users.key}", f"{said(low, 4)} to {said(high, 4)}"
-        text = f"{key}: {said(rate)} is not made by {who}, who make {make}"
+        who = f"{number_text(least)} to {number_text(most)} {users.key}"
+        make = f"{number_text(low, 4)} to {number_text(high, 4)}"
+        text = f"{key}: {number_text(rate)} is not made by {who}, who make {make}"
         raise QuestionError(key, rate, text)
     return most_within(lambda count: users.throughput(count)[1], rate, least, most)
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from model.capacity.adjustments import Factor, scaled
 from model.capacity.answer import Answer, Output
-from model.capacity.derived import derived
+from model.capacity.cache import cached
 from model.capacity.quantities import POPULATIONS, RATES
-from model.capacity.questions import CHANGES, GROWTH, NUMBERS, QuestionError, growth, positive, said
+from model.capacity.question_keys import CHANGES, GROWTH, NUMBERS
+from model.capacity.values import QuestionError, growth_factor, must_be_positive, number_text
 from model.published.answers import by_condition, of_network_only, of_point
 from model.published.definitions import OVER_INTERVAL
 from model.published.names import TRANSACTION_COUNTS
@@ -47,9 +48,8 @@ def at_rate(bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], co
             raise _refused(bundle, system, key, "no engine time was measured of it")
     users = users_of(bundle, system) if asked else None
     if users is not None and RATE in asked:
-        return replace(
-            _of_users(bundle, system, rest, users, positive(f"at.{RATE}", asked[RATE])), at={**conditions, **loads}
-        )
+        rate = must_be_positive(f"at.{RATE}", asked[RATE])
+        return replace(_of_users(bundle, system, rest, users, rate), at={**conditions, **loads})
     found = by_condition(bundle, system, rest)
     if not asked:
         return found
@@ -104,10 +104,10 @@ def beside_network(
     rate = _rate_of(at, answered)
     if rate is None:
         return (), (), []
-    positive(f"at.{RATE}", rate)
+    must_be_positive(f"at.{RATE}", rate)
     # What is known whatever the load is the same answer each time.
     part = {} if rest else bundle["conditions"]
-    beside = derived(part, ("beside", system, known), lambda: _beside(found, known))
+    beside = cached(part, ("beside", system, known), lambda: _beside(found, known))
     growing = {measured: with_rate(rate / measured) for _, measured in beside.figures if measured is not None}
     moved = tuple(
         output if measured is None else _at_load(output, growing[measured]) for output, measured in beside.figures
@@ -138,7 +138,7 @@ def _beside(found: Answer, known: Collection[str]) -> _Beside:
             figures.append((output, None))
     behind = _behind(found, [output for output, _ in figures])
     still = sorted({output.metric for output, rate in figures if rate is None})
-    without = [{key: said for key, said in one.items() if key != "measured"} for one in behind]
+    without = [{key: number_text for key, number_text in one.items() if key != "measured"} for one in behind]
     return _Beside(tuple(figures), _unchanged(still), without)
 
 
@@ -191,11 +191,11 @@ def _at_load(output: Output, growing: Factor | None) -> Output:
 def _growing(found: Answer, key: str, value: Any) -> Callable[[str], Factor | None]:
     """By how much work grows, by the condition of a figure; None where what is asked for was not measured there."""
     if key == GROWTH:
-        if (factor := growth(f"at.{key}", value)) == 0.0:
+        if (factor := growth_factor(f"at.{key}", value)) == 0.0:
             raise QuestionError(f"at.{key}", value, f"{key}: nothing is left at {value} %")
         everywhere = with_rate(factor)
         return lambda condition: everywhere
-    asked = positive(f"at.{key}", value, FULL_PCT if key == BUSY else math.inf)
+    asked = must_be_positive(f"at.{key}", value, FULL_PCT if key == BUSY else math.inf)
     measured = _measured(found, key)
 
     def at_condition(condition: str) -> Factor | None:
@@ -230,7 +230,8 @@ def _of_users(bundle: Mapping[str, Any], system: str, asked: Mapping[str, Any], 
         raise _refused(bundle, system, RATE, "the number of users says the load already")
     count = float(f"{making(users, RATE, rate):.4g}")
     found = by_condition(bundle, system, {**asked, users.key: count})
-    return replace(found, notes=(f"{said(rate)} {PER_SECOND} are made by {said(count)} {users.key}", *found.notes))
+    made = f"{number_text(rate)} {PER_SECOND} are made by {number_text(count)} {users.key}"
+    return replace(found, notes=(made, *found.notes))
 
 
 def _refused(bundle: Mapping[str, Any], system: str, key: str, why: str) -> QuestionError:

@@ -15,7 +15,8 @@ from typing import Any
 from model.capacity.adjustments import Factor, quantity_of, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.quantities import WHOLE_RATES
-from model.capacity.questions import GROWTH, LOADS, growth
+from model.capacity.question_keys import GROWTH, LOADS
+from model.capacity.values import growth_factor
 from model.published.answers import by_condition
 from model.published.names import ENGINES
 from model.published.observations import WORKLOAD
@@ -43,7 +44,7 @@ class Sibling:
         """The loads of a question, with the asked system's engines and rate where it names none."""
         question = {"engines": self.engines, **loads}
         if GROWTH in question:
-            question["etr_tps"] = self.rate * growth(GROWTH, question.pop(GROWTH))
+            question["etr_tps"] = self.rate * growth_factor(GROWTH, question.pop(GROWTH))
         return question if any(key in question for key in LOADS) else {**question, "etr_tps": self.rate}
 
     def named(self, result: Mapping[str, Any], system: str) -> dict[str, Any]:

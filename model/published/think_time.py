@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from model.capacity.adjustments import Factor, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.quantities import POPULATIONS
-from model.capacity.questions import QuestionError, positive, said
+from model.capacity.values import QuestionError, must_be_positive, number_text
 from model.published.answers import by_condition
 from model.published.counts import COUNT_SD
 from model.published.populations import most_within, users_of
@@ -45,14 +45,14 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
     if any(key not in known for key in keys) or all(number(str(at[key])) == known[key] for key in keys):
         return None
     think_s, size = known[THINK_TIME], known[FILE_SIZE] if users.unit == BYTES else 1.0
-    wanted = {key: positive(f"at.{key}", at[key]) for key in keys}
+    wanted = {key: must_be_positive(f"at.{key}", at[key]) for key in keys}
     rest = {key: value for key, value in at.items() if key not in keys}
     population = next((key for key in rest if key in POPULATIONS), None)
     if population is None:
         text = f"{keys[0]}: say of how many {users.key} too, such as {users.key}={users.most:.12g}"
         raise QuestionError(f"at.{keys[0]}", at[keys[0]], text)
     found = by_condition(bundle, system, rest)
-    count = positive(f"at.{population}", rest[population])
+    count = must_be_positive(f"at.{population}", rest[population])
     cycle = _Cycle(users, think_s, size, wanted.get(THINK_TIME, think_s), wanted.get(FILE_SIZE, size))
     try:
         same = [cycle.as_many(count, place) for place in range(3)]
@@ -68,8 +68,8 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
         with_throughput = goes_with_rate(output.metric, output.unit) and output.metric not in POPULATIONS
         return scaled(output, growing if with_throughput else less_sure)
 
-    cycle_then = " and ".join(f"{key} = {said(known[key])}" for key in keys)
-    many = f"{said(count)} {users.key} make the throughput of {said(same[1], 4)} of those"
+    cycle_then = " and ".join(f"{key} = {number_text(known[key])}" for key in keys)
+    many = f"{number_text(count)} {users.key} make the throughput of {number_text(same[1], 4)} of those"
     note = f"measured with {cycle_then}: {many}, as work does"
     outputs = tuple(of(output) for output in found.outputs)
     return replace(found, at=dict(at), outputs=outputs, notes=(note, *found.notes), extrapolated=True)
@@ -101,7 +101,7 @@ class _Cycle:
         """
         least, most = self.users.least / BEYOND, self.users.most * BEYOND
         if self._others(least, place) > count or self._others(most, place) <= count:
-            span = f"{said(least)} to {said(most)}"
+            span = f"{number_text(least)} to {number_text(most)}"
             raise ValueError(f"as many of the measured {self.users.key} as make this throughput are not {span}")
         return most_within(lambda same: self._others(same, place), count, least, most)
 

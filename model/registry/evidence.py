@@ -39,14 +39,14 @@ def write_evidence(
 
 def _write_networks(bundle: Mapping[str, Any], folder: Path) -> Faults:
     """The network of each system at its operating point, as TOML; none where that has no steady state."""
-    from model.capacity.network import described
-    from model.capacity.questions import QuestionError
+    from model.capacity.network_export import export_network
+    from model.capacity.values import QuestionError
 
     folder.mkdir()
 
     def write(name: str) -> None:
         with suppress(QuestionError):
-            network = described(bundle, name).network
+            network = export_network(bundle, name).network
             (folder / f"{file_name(name)}.toml").write_text(network.to_toml(), encoding="utf-8")
 
     return each("network", bundle["systems"], write)[1]

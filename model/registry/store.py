@@ -132,7 +132,7 @@ def register(
 def _bundled(fitted: Calibrated, validation: Validation, data_identity: Mapping[str, Any]) -> dict[str, Any]:
     gates = {name: validation.verdict(name) for name in fitted.systems}
     return bundles.build(
-        {name: entry if "kept" in entry else {**entry, "gate": gates[name]} for name, entry in fitted.systems.items()},
+        {name: one if one.kept is not None else replace(one, gate=gates[name]) for name, one in fitted.systems.items()},
         data={key: str(value) for key, value in data_identity.items()},
         validation={"passed": validation.passed, "errors": validation.errors()},
         refused=fitted.refused,
@@ -303,7 +303,7 @@ def _log(
         inputs=Schema([ColSpec(kind, name) for name, kind in named]),
         outputs=Schema([ColSpec(kind, name) for name, kind in [*named, *answered, ("unit", "string")]]),
     )
-    highest = {name: float(entry["support_tps"][1]) for name, entry in sorted(fitted.systems.items())}
+    highest = {name: one.support_tps[1] for name, one in sorted(fitted.systems.items())}
     example = pd.DataFrame({"system_id": list(highest), "etr_tps": list(highest.values())})
     tags = {**bundle["data"], "bundle_sha256": _digest(bundle), "gate": "passed" if validation.passed else "failed"}
     experiment = mlflow.get_experiment_by_name(EXPERIMENT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from model.calibration.history import History, enough
-from model.calibration.production import Unusable, entry
-from model.capacity.ensemble import System
-from model.capacity.questions import systems_with_conditions
+from model.calibration.lpar import NotCalibratable, calibrate_lpar
+from model.capacity.evaluation import System
+from model.capacity.parameters import SystemParameters
+from model.capacity.question_keys import systems_with_conditions
 from model.isolation import each
 from model.validation.causes import causes
 from model.validation.origin import BUSY_PCT, COLUMNS, RESPONSE_PCT, compared
@@ -44,13 +45,13 @@ class Challenge:
     systems the champion could not be scored, and why: their new entries take its place.
     """
 
-    systems: Mapping[str, Any]
+    systems: Mapping[str, SystemParameters]
     scores: pd.DataFrame
     faults: Mapping[str, str] = field(default_factory=dict)
 
 
 def challenge(
-    systems: Mapping[str, Any],
+    systems: Mapping[str, SystemParameters],
     standing: Mapping[str, Any] | None,
     histories: Mapping[str, History],
     refused: Mapping[str, str] | None = None,
@@ -72,11 +73,11 @@ def challenge(
         return Challenge(chosen, _scores([]))
     scores = []
 
-    def challenged(name: str) -> dict[str, Any] | None:
+    def challenged(name: str) -> SystemParameters | None:
         """The champion's entry where it is kept."""
         own, history = standing["systems"][name], histories.get(name)
         reason = ""
-        if history is not None and own.get("period"):
+        if history is not None and own.period:
             found, worse = _on_new_days(own, history)
             scores.append(found.assign(model_version=_version(standing, own)))
             reason = reason or worse
@@ -87,9 +88,11 @@ def challenge(
     return Challenge(chosen, _scores(scores), faults)
 
 
-def keep(systems: Mapping[str, Any], standing: Mapping[str, Any] | None, reasons: Mapping[str, str]) -> dict[str, Any]:
+def keep(
+    systems: Mapping[str, SystemParameters], standing: Mapping[str, Any] | None, reasons: Mapping[str, str]
+) -> dict[str, SystemParameters]:
     """The systems without those that ``reasons`` names, for each of which the champion's entry stands if it has one."""
-    chosen = {name: entry for name, entry in systems.items() if name not in reasons or "kept" in entry}
+    chosen = {name: one for name, one in systems.items() if name not in reasons or one.kept is not None}
     for name, reason in reasons.items():
         if standing is not None and name in standing["systems"] and name not in chosen:
             chosen[name] = _kept(standing, name, f"it was not calibrated anew: {reason}")
@@ -105,14 +108,14 @@ def keep_laws(
     return before if lost else conditions
 
 
-def _kept(standing: Mapping[str, Any], name: str, reason: str) -> dict[str, Any]:
+def _kept(standing: Mapping[str, Any], name: str, reason: str) -> SystemParameters:
     own = standing["systems"][name]
-    return {**own, "kept": {"model_version": _version(standing, own), "reason": reason}}
+    return replace(own, kept={"model_version": _version(standing, own), "reason": reason})
 
 
-def _version(standing: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+def _version(standing: Mapping[str, Any], own: SystemParameters) -> str:
     """The version in which an entry of the champion was calibrated."""
-    return str(own.get("kept", {}).get("model_version", standing["model_version"]))
+    return str((own.kept or standing)["model_version"])
 
 
 def _scores(found: list[pd.DataFrame]) -> pd.DataFrame:
@@ -178,9 +181,10 @@ def _with_alarms(rows: list[dict[str, Any]], history: History, new: NDArray[np.b
     return alarmed
 
 
-def _on_new_days(own: Mapping[str, Any], history: History) -> tuple[pd.DataFrame, str]:
+def _on_new_days(own: SystemParameters, history: History) -> tuple[pd.DataFrame, str]:
     """The champion's errors on all new intervals, and why it is better on the last new day; empty where it is not."""
-    new = history.start_local > np.datetime64(own["period"][1])
+    assert own.period is not None
+    new = history.start_local > np.datetime64(own.period[1])
     later = history.rows(new)
     days, counts = np.unique(later.day, return_counts=True)
     days = days[counts >= FEWEST_INTERVALS]
@@ -194,8 +198,8 @@ def _on_new_days(own: Mapping[str, Any], history: History) -> tuple[pd.DataFrame
     if not enough(until.rows(before)):
         return found, ""
     try:
-        trial = System(entry(until.rows(before)))
-    except Unusable:
+        trial = System(calibrate_lpar(until.rows(before)))
+    except NotCalibratable:
         return found, ""
     mine, theirs = (_errors(compared(SCHEME, one, until, before)) for one in (System(own), trial))
     return found, _worse(theirs, mine, days[-1])

@@ -13,13 +13,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription
 from model.calibration.history import History
-from model.calibration.observations import as_frame, rows_of, system_points
+from model.calibration.measured_points import as_frame, rows_of, system_points
+from model.calibration.points import CapacityModel
 from model.capacity import bundle as bundles
 from model.capacity.answer import Output
 from model.capacity.ask import predict
+from model.capacity.figures import figures_of
+from model.capacity.parameters import SystemParameters
 from model.documents import finite
 from model.isolation import each
 from model.validation import origin
@@ -243,17 +245,15 @@ def validate(
     return Validation(table, summarise(table), over_time, gates, faults={**faults, **others})
 
 
-def _compared(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """One metric for each series that was measured: a usage group's first column, a response's own."""
+def _compared(parameters: SystemParameters) -> list[tuple[str, str]]:
+    """One metric for each component that was measured: a usage group's first column, a response's own."""
     found: dict[str, tuple[str, str]] = {}
-    for output in entry["outputs"]:
-        if output["form"] == "total_rate":
-            continue
-        law = {**entry["usage"], **entry["response"]}[output["series"]]
-        if law["points"] == 0 or law.get("assumed"):
-            continue
-        role = "response" if output["form"] == "response_ms" else "total" if law["total"] else "part"
-        found.setdefault(output["series"], (output["metric"], role))
+    for figure in figures_of(parameters):
+        demand, response = parameters.demands.get(figure.series), parameters.responses.get(figure.series)
+        if demand is not None and demand.points and not demand.assumed:
+            found.setdefault(figure.series, (figure.metric, "total" if demand.total else "part"))
+        elif response is not None and response.points:
+            found.setdefault(figure.series, (figure.metric, "response"))
     return list(found.values())
 
 

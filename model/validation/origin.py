@@ -16,12 +16,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from model.calibration.history import History, enough
-from model.calibration.production import Unusable, entry
+from model.calibration.lpar import NotCalibratable, calibrate_lpar
 from model.capacity.baselines import HIGHER, LAST_WEEK, LATER, MMC, PROPORTIONAL, USUAL
-from model.capacity.ensemble import System
-from model.capacity.fitted import HELD_OUT_FROM
-from model.capacity.observed import varying
-from model.capacity.parts import RESPONSE, Scenario, State
+from model.capacity.evaluation import System
+from model.capacity.observed_responses import varying
+from model.capacity.residuals import HELD_OUT_FROM
+from model.capacity.state import RESPONSE, Scenario, State
 from model.queueing.multiserver import slowdown
 from model.validation.gate import SHARP_ENOUGH_PCT, SHARPNESS, Check
 
@@ -65,8 +65,8 @@ def held_out(history: History) -> pd.DataFrame:
         if not enough(kept) or fitted.all():
             continue
         try:
-            system = System(entry(kept))
-        except Unusable:
+            system = System(calibrate_lpar(kept))
+        except NotCalibratable:
             continue
         rows += compared(scheme, system, history, fitted)
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -186,10 +186,10 @@ def at_intervals(system: System, history: History) -> Scenario:
         think_s=np.where(ended > 0, thinking_s / np.maximum(ended, 1.0), 0.0)[None],
     )
     usage = system.usage(scenario).by_series
-    extra = {}
-    for name in system.entry["profile"]["extra"]:
+    recorded, extra = system.parameters.recorded, {}
+    for name in recorded.extra if recorded else ():
         # What a class reports whose CPU was divided among others is not known apart from theirs.
-        if name in history.classes and name not in system.entry.get("divided", ()):
+        if name in history.classes and name not in system.parameters.divided:
             used = np.nan_to_num(history.cp_s[:, history.classes.index(name)]) / history.seconds
             extra[name] = (used - usage[name][0])[None, :]
     return replace(scenario, extra=extra)
@@ -203,12 +203,12 @@ def in_intervals(system: System, scenario: Scenario, seconds: Array) -> tuple[St
     state = replace(state, busy=state.busy * (1.0 + scatter * system.deviates(SEED)[:, None]))
     responses = {}
     for i, one in enumerate(system.responses, start=1):
-        response = state.response_ms[one.metric, one.stream]
+        response = state.response_ms[one.key]
         with np.errstate(invalid="ignore", divide="ignore"):
             change = np.abs(np.log(response / one.usual_ms)) if one.usual_ms > 0 else np.zeros(response.shape)
-        scatter = one.scatter(system.waiting_share(state, one), system.stream(scenario, one.stream) * seconds)
+        scatter = one.scatter(system.waiting_share(state, one), system.stream(scenario, one.class_name) * seconds)
         sd = np.hypot(scatter, one.change_sd * np.nan_to_num(change, posinf=0.0))
-        responses[one.stream] = response * np.exp(sd * system.deviates(SEED + i)[:, None])
+        responses[one.class_name] = response * np.exp(sd * system.deviates(SEED + i)[:, None])
     return state, responses
 
 

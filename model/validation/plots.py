@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from model.capacity.answer import Estimate
-from model.capacity.parts import Law
+from model.capacity.figures import figures_of
+from model.capacity.parameters import SystemParameters
+from model.capacity.state import engines_in_use
 from model.drawing import drawing, label, svg
 from model.isolation import Faults, each, together
 from model.names import file_name
@@ -20,7 +21,9 @@ from model.validation.holdout import Validation
 HEIGHT = 5.0
 
 
-def write_plots(systems: Mapping[str, Any], validation: Validation, points: pd.DataFrame, folder: Path) -> Faults:
+def write_plots(
+    systems: Mapping[str, SystemParameters], validation: Validation, points: pd.DataFrame, folder: Path
+) -> Faults:
     """Write every plot there is data for, without the systems of which one fails; equal inputs give equal files.
 
     Args:
@@ -44,7 +47,7 @@ def write_plots(systems: Mapping[str, Any], validation: Validation, points: pd.D
             faults |= _of_systems(rows, draw, folder / f"{name}.svg")
     # A system that is kept from the champion may have no points now.
     measured = set(points["system_id"]) if len(points) else set()
-    with_points = [system for system, entry in sorted(systems.items()) if entry["points"] and system in measured]
+    with_points = [system for system, parameters in sorted(systems.items()) if parameters.points and system in measured]
     faults |= each("plot", with_points, lambda system: _usage(system, systems[system], points, folder))[1]
     return faults
 
@@ -115,28 +118,27 @@ def _drift(drift: pd.DataFrame, path: Path) -> None:
     _save(figure, path)
 
 
-def _usage(system: str, entry: Mapping[str, Any], points: pd.DataFrame, folder: Path) -> None:
+def _usage(system: str, parameters: SystemParameters, points: pd.DataFrame, folder: Path) -> None:
     points = points[points["system_id"] == system]
     figure, axes = drawing("engines in use", "transactions/s", f"{system}: engines in use", HEIGHT)
     rates = np.linspace(0.05, 1.3, 60) * float(points["etr_tps"].max())
-    for name, law in sorted(entry["usage"].items()):
-        known = Law.of(name, law)
-        used = known.usage(np.broadcast_to(rates, (len(known.noise), len(rates))))
+    for name, law in sorted(parameters.demands.items()):
+        used = engines_in_use(law, np.broadcast_to(rates, (len(law.noise), len(rates))))
         found = [Estimate.of(used[:, i]) for i in range(len(rates))]
         curve = np.array([[one.value, one.lo, one.hi] for one in found])
         (line,) = axes.plot(
-            rates, curve[:, 0], linewidth=1.0, label=label(name if law["points"] else f"{name} (borrowed)")
+            rates, curve[:, 0], linewidth=1.0, label=label(name if law.points else f"{name} (borrowed)")
         )
         axes.fill_between(rates, curve[:, 1], curve[:, 2], color=line.get_color(), alpha=0.15, linewidth=0)
-        metric = next(output["metric"] for output in entry["outputs"] if output.get("series") == name)
+        metric = next(figure.metric for figure in figures_of(parameters) if figure.series == name)
         if metric in points:
             measured = points[metric] / 100.0
             if metric == "cpu_busy_pct":
-                measured = measured * entry["engines"]
+                measured = measured * parameters.engines
             elif metric.endswith("_us_per_tran"):
                 measured = points[metric] * points["etr_tps"] * 1e-6
             axes.plot(points["etr_tps"], measured, "o", markersize=3, color=line.get_color())
-    axes.axhline(entry["engines"], color="0.6", linewidth=0.8, linestyle="--")
+    axes.axhline(parameters.engines, color="0.6", linewidth=0.8, linestyle="--")
     _save(figure, folder / f"usage-{file_name(system)}.svg")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.network import CP, Described
+from model.capacity.network_export import CP, NetworkExport
 from model.network.description import Network, demands
 from model.network.elements import Arrivals, TransactionClass
 from model.network.simulator.simulate import replay
@@ -40,7 +40,7 @@ class Transactions:
     response_s: Array
 
 
-def replayed(found: Described, recorded: Transactions, seed: int = 1) -> list[dict[str, Any]]:
+def replayed(found: NetworkExport, recorded: Transactions, seed: int = 1) -> list[dict[str, Any]]:
     """The recorded responses of each class beside those of the network, and how far apart their distributions are.
 
     Arrivals are the recorded ones. CPU varies as recorded around the calibrated mean, as a task's record has the time
@@ -88,7 +88,7 @@ def judged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _part(found: Described, name: str, classes: NDArray[np.str_], arrival: Array) -> float:
+def _part(found: NetworkExport, name: str, classes: NDArray[np.str_], arrival: Array) -> float:
     """Part of a class's calibrated rate that the records have, at most 1."""
     rate = next(c.arrivals.rate_per_s for c in found.network.classes if c.name == name and c.arrivals)
     return min(float((classes == name).sum()) / max(float(arrival[-1]), 1e-9) / rate, 1.0)

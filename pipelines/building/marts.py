@@ -44,9 +44,7 @@ def building(
 
 
 @contextmanager
-def _building(
-    home: Home, project: Project, everything: bool, tables: frozenset[str] | None
-) -> Iterator[Work | None]:
+def _building(home: Home, project: Project, everything: bool, tables: frozenset[str] | None) -> Iterator[Work | None]:
     from ingest.warehouse import open_writer, systems
 
     with open_writer(home.warehouse) as con:

@@ -104,9 +104,7 @@ class Project:
         return self.only({model.name for model in self.models} - set(names))
 
 
-def build(
-    con: duckdb.DuckDBPyConnection, project: Project, idle: Collection[str] = ()
-) -> Iterator[Model | Outcome]:
+def build(con: duckdb.DuckDBPyConnection, project: Project, idle: Collection[str] = ()) -> Iterator[Model | Outcome]:
     """Build the models in a database that has the tables and views that they read, and run their data tests.
 
     idle: models of whose records the database has none; they become empty tables of their contracts. Yields each model

@@ -1,7 +1,7 @@
 """Commands over the model: systems, fit, champion, validate."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,9 @@ from pipelines import provenance, steps, text
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
 from pipelines.progress import Reporter
+
+if TYPE_CHECKING:
+    from model.capacity.parameters import SystemParameters
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 
@@ -30,7 +33,7 @@ def systems(
     cannot, the system was loaded but not calibrated: `etalon fit` reports the reason. Of a reference system it shows
     what is known, what can be reproduced and what can be predicted.
     """
-    from model.capacity.questions import askable
+    from model.capacity.question_keys import askable
     from model.lab.renderable import renderable
     from model.published.overview import overview
     from state.files import StateDamaged
@@ -61,7 +64,7 @@ def systems(
             }
         )
     if as_json:
-        gates = {name: entry.get("gate") for name, entry in bundle["systems"].items()}
+        gates = {name: one.gate for name, one in bundle["systems"].items()}
         typer.echo(documents.dumps({"systems": [row | {"gate": gates.get(row["system"])} for row in rows]}, indent=2))
         return
     if own:
@@ -72,15 +75,17 @@ def systems(
         typer.echo(("\n" if own else "") + text.table(rows[len(own) :]))
 
 
-def _own(name: str, entry: Mapping[str, Any] | None, predict: bool) -> dict[str, Any]:
-    """A line about a system of the installation: `entry` is its part of the bundle, None where it has none."""
-    entry = entry or {}
-    period, gate = entry.get("period"), (entry.get("gate") or {}).get("passed")
+def _own(name: str, parameters: "SystemParameters | None", predict: bool) -> dict[str, Any]:
+    """A line about a system of the installation: `parameters` are its part of the bundle, None where it has none."""
+    if parameters is None:
+        blank = dict.fromkeys(("CPC", "CPs", "zIIPs", "records", "gate"))
+        return {"system": name, **blank, "predict": predict}
+    period, gate = parameters.period, (parameters.gate or {}).get("passed")
     return {
         "system": name,
-        "CPC": (entry.get("on_machine") or {}).get("name"),
-        "CPs": entry.get("engines"),
-        "zIIPs": (entry.get("ziip") or {}).get("engines"),
+        "CPC": parameters.machine.name if parameters.machine else None,
+        "CPs": parameters.engines,
+        "zIIPs": parameters.ziip.engines if parameters.ziip else None,
         "records": f"{period[0][:10]} to {period[1][:10]}" if period else None,
         "gate": None if gate is None else "passes" if gate else "does not pass",
         "predict": predict,

@@ -149,10 +149,10 @@ def export_network(
     out: Annotated[Path | None, typer.Option("--out", help="Output file. Default: standard output.")] = None,
 ) -> None:
     """Write a system's calibrated network to a file. `solve` and `simulate` read this file."""
-    from model.capacity.network import described
+    from model.capacity.network_export import export_network
 
     with _refusals():
-        written = described(_champion(), system, keys(at)).network.to_toml()
+        written = export_network(_champion(), system, keys(at)).network.to_toml()
     if out is None:
         typer.echo(written, nl=False)
     else:
@@ -160,10 +160,10 @@ def export_network(
 
 
 def _simulate_system(system: str, asked: dict[str, Any], options: dict[str, Any], as_json: bool) -> None:
-    from model.capacity.simulation import simulated
+    from model.capacity.simulation import simulate_system
 
     with _refusals(), Reporter().step(f"simulating {system}"):
-        found = simulated(_champion(), system, asked, **options).to_dict()
+        found = simulate_system(_champion(), system, asked, **options).to_dict()
     typer.echo(documents.dumps(found, indent=2) if as_json else answer_text.answer(found, details=True))
 
 

@@ -159,8 +159,8 @@ def short(bundle: Mapping[str, Any], name: str, rule: Any, today: dt.date) -> li
 
     until = today + dt.timedelta(days=rule.months * _MONTH_DAYS)
     lines: dict[str, list[tuple[str, str]]] = {}
-    for system, entry in sorted(bundle["systems"].items()):
-        if "profile" not in entry or not rule.applies_to(system, str(entry.get("smf_sid", ""))):
+    for system, parameters in sorted(bundle["systems"].items()):
+        if parameters.recorded is None or not rule.applies_to(system, parameters.smf_sid):
             continue
         first = ask.headroom(bundle, system)["first"]
         if first is None or first["value"] is None or dt.date.fromisoformat(first["value"]) > until:

@@ -18,13 +18,13 @@ _MOST_CHANGES = 12
 
 def report(of: Sources, system: str) -> Report:
     """The report. Raises QuestionError for a system the model does not know, EtalonError without a history."""
-    from model.capacity.questions import system_entry
+    from model.capacity.question_keys import system_entry
     from serve import history
 
     if of.bundle is None:
         raise EtalonError("there is no champion: run `etalon fit`, or `etalon demo`", Exit.NOT_READY)
-    entry = system_entry(of.bundle, system)
-    if history.span(of.snapshot, system) is None or not entry.get("profile"):
+    parameters = system_entry(of.bundle, system)
+    if history.span(of.snapshot, system) is None or parameters.recorded is None:
         raise EtalonError(f"{system} has measured points but no history to report; use `etalon predict`", Exit.QUESTION)
     summary, parts, lead = described(of, system)
     return Report(f"Capacity of {system}, {of.today.isoformat()}", lead, summary, parts)
@@ -86,7 +86,7 @@ def _recorded(of: Sources, system: str, recorded: Any, span: tuple[datetime, dat
     if not times:
         return []
     columns = {kind: [c for c in recorded.columns if c.kind == kind] for kind in {c.kind for c in recorded.columns}}
-    seconds = of.bundle["systems"][system]["profile"]["seconds"] if of.bundle and of.has_model(system) else 900.0
+    seconds = of.bundle["systems"][system].recorded.seconds if of.bundle and of.has_model(system) else 900.0
     days = _whole_days(times, span, seconds)
 
     def shown(column: Any) -> list[float | None]:

@@ -84,7 +84,8 @@ class Sources:
 
     def has_model(self, system: str) -> bool:
         """Whether the champion has a model of the history of a system."""
-        return self.bundle is not None and "profile" in self.bundle["systems"].get(system, {})
+        parameters = None if self.bundle is None else self.bundle["systems"].get(system)
+        return parameters is not None and parameters.recorded is not None
 
     def age(self, last: dt.date) -> str:
         """What to add of records that end too long ago to speak of today; empty for others."""

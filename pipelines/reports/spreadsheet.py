@@ -122,9 +122,7 @@ def _chart(book: Any, sheet: Any, row: int, chart: Chart, names: set[str], forma
         if series.lo:
             columns += [(f"{series.name}, 5 %", series.lo, "band"), (f"{series.name}, 95 %", series.hi, "band")]
     heads = [chart.across or ("date" if chart.is_over_time else "x"), *(name for name, _, _ in columns)]
-    rows = [
-        dict(enumerate([at, *(values[number] for _, values, _ in columns)])) for number, at in enumerate(chart.x)
-    ]
+    rows = [dict(enumerate([at, *(values[number] for _, values, _ in columns)])) for number, at in enumerate(chart.x)]
     for column, head in enumerate(heads):
         write_text(figures, 0, column, head, formats["head"])
     for number, values in enumerate(rows, start=1):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from model.calibration.history import History
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
 from model.capacity.bundle import build, dumps, loads
 
 
@@ -68,7 +68,7 @@ def history(growth_per_week: float = 0.0, seed: int = 1) -> History:
 
 
 def bundle_of(given: History) -> dict:
-    return loads(dumps(build({"PRDA": entry(given)}, data={}, validation={})))
+    return loads(dumps(build({"PRDA": calibrate_lpar(given)}, data={}, validation={})))
 
 
 def truth(rates: np.ndarray) -> tuple[float, np.ndarray]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.calibration.capacity import CapacityModel
+from model.calibration.points import CapacityModel
 from model.capacity import ask
 from model.capacity import bundle as bundles
 from model.published.model import fit

@@ -210,7 +210,7 @@ def test_the_range_of_a_sweep_is_read():
 
 def test_errors_of_rooms_have_their_exit_codes():
     from ingest.warehouse import WarehouseLocked
-    from model.capacity.questions import QuestionError
+    from model.capacity.values import QuestionError
 
     assert explain(QuestionError("system", "x", "system: no")) == ("system: no", Exit.QUESTION)
     assert explain(WarehouseLocked("busy"))[1] is Exit.LOCKED

@@ -69,15 +69,15 @@ def home(first, tmp_path):
 
 STAGES = {
     "calibration": (
-        "model.calibration.capacity.CapacityModel._system",
+        "model.calibration.points.CapacityModel._system",
         lambda self, points, *_: points.system_id == "mill",
     ),
-    "rating": ("model.calibration.systems._rated", lambda entry, *_: "mill" in str(entry["streams"])),
+    "rating": ("model.calibration.systems._rated", lambda parameters, *_: "mill" in str(parameters.classes)),
     "validation": ("model.validation.holdout.predict", lambda bundle, system, *_: system == "mill"),
     "replay of recorded transactions": ("pipelines.transactions.replayed", lambda home, bundle, name: name == "mill"),
     "plot": ("model.validation.plots._usage", lambda system, *_: system == "mill"),
     "plot of all": ("model.validation.plots._residuals", lambda rows, _: "mill" in set(rows["system"])),
-    "network": ("model.capacity.network.described", lambda bundle, name: name == "mill"),
+    "network": ("model.capacity.network_export.export_network", lambda bundle, name: name == "mill"),
     "metrics": ("model.registry.evidence._figures", lambda system, *_: system == "mill"),
 }
 

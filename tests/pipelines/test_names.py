@@ -76,7 +76,7 @@ def home(tmp_path_factory):
 def test_every_name_is_what_it_was_in_the_champion_and_its_evidence(home):
     bundle = bundles.read(home.champion)
     assert list(bundle["systems"]) == sorted(SYSTEMS) and bundle["refused"] == {}
-    classes = {stream["name"] for entry in bundle["systems"].values() for stream in entry["streams"]}
+    classes = {name for parameters in bundle["systems"].values() for name in parameters.class_names}
     assert classes == {HIGH, LOW, OTHER, NIGHT}
     with closing(sqlite3.connect(home.mlflow / "mlflow.db")) as con:
         logged = {key for (key,) in con.execute("SELECT key FROM latest_metrics")}

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from ingest.registry import load
 from ingest.schema import create_statements, staging_statements
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
 from model.capacity import bundle
 from pipelines import transactions
 from pipelines.cli import app, explain
@@ -158,7 +158,8 @@ def champion(tmp_path, monkeypatch):
     """A state folder with a champion of one system, PRDA."""
     monkeypatch.setenv("ETALON_HOME", str(tmp_path / "state"))
     bundle.write(
-        bundle.build({"PRDA": entry(history())}, data={}, validation={}), tmp_path / "state/models/champion.json"
+        bundle.build({"PRDA": calibrate_lpar(history())}, data={}, validation={}),
+        tmp_path / "state/models/champion.json",
     )
 
 
@@ -208,7 +209,7 @@ def published_tasks(folder, service_class):
 
 
 def test_recorded_tasks_are_replayed_through_a_system(champion, tmp_path):
-    name = bundle.read(tmp_path / "state/models/champion.json")["systems"]["PRDA"]["streams"][0]["name"]
+    name = bundle.read(tmp_path / "state/models/champion.json")["systems"]["PRDA"].class_names[0]
     published_tasks(tmp_path / "state/published", name.lower())
     answer = json.loads(said("replay", "PRDA", "--json"))
     assert answer["at"]["when"] == "2026-09-08T10:00:00"
@@ -221,7 +222,7 @@ def test_recorded_tasks_are_replayed_through_a_system(champion, tmp_path):
 
 def test_the_gate_keeps_how_far_replayed_transactions_are(champion, tmp_path):
     systems = bundle.read(tmp_path / "state/models/champion.json")["systems"]
-    name = systems["PRDA"]["streams"][0]["name"]
+    name = systems["PRDA"].class_names[0]
     published_tasks(tmp_path / "state/published", name)
     found = transactions.agreements(Home(tmp_path / "state"), systems)
     assert list(found) == ["PRDA"]
@@ -231,7 +232,7 @@ def test_the_gate_keeps_how_far_replayed_transactions_are(champion, tmp_path):
 
 
 def test_messages_that_may_be_another_systems_are_not_replayed(champion, tmp_path):
-    name = bundle.read(tmp_path / "state/models/champion.json")["systems"]["PRDA"]["streams"][0]["name"]
+    name = bundle.read(tmp_path / "state/models/champion.json")["systems"]["PRDA"].class_names[0]
     published_tasks(tmp_path / "state/published", "OTHER")
     with duckdb.connect(tmp_path / "state/published/etalon.duckdb") as database:
         database.execute(f"insert into intermediate.int_ims_message values (timestamp '2026-09-08', '{name}', 9000)")

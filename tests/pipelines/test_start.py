@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import dumps
 from ingest import registry
-from model.calibration.capacity import CapacityModel
+from model.calibration.points import CapacityModel
 from model.capacity import bundle
 from pipelines.home import Home
 from tests.model.points import made_points

@@ -41,7 +41,7 @@ def rows(system: str = "shop") -> list[dict]:
 @pytest.fixture(scope="session")
 def bundle() -> dict:
     """A fitted bundle named test/1."""
-    from model.calibration.capacity import CapacityModel
+    from model.calibration.points import CapacityModel
     from model.capacity import bundle as bundles
 
     fitted = CapacityModel().fit(rows())

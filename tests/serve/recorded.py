@@ -2,9 +2,12 @@
 
 import datetime as dt
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
+
+from model.capacity.parameters import Machine, SystemParameters, Weights
 
 DAYS, HOURS = 16, 24
 FIRST = dt.datetime(2026, 9, 7)
@@ -129,11 +132,10 @@ def record(home: Path) -> None:
             con.execute(f"CREATE TABLE raw.{name} AS SELECT 7 AS file_id")
 
 
-def modelled() -> dict:
-    """The history's part of a bundle, calibrated on two weeks of an LPAR of two classes on a machine it shares."""
-    from model.calibration.production import entry
+def modelled() -> SystemParameters:
+    """The parameters of the history, calibrated on two weeks of an LPAR of two classes on a machine it shares."""
+    from model.calibration.lpar import calibrate_lpar
     from tests.cases.histories import history
 
-    machine = {"name": "3906-704 CEC1", "engines": 8.0, "share": 0.375, "capped": False, "management": 0.0}
-    weights = {"own": 300.0, "total": 800.0}
-    return {**entry(history(growth_per_week=0.01)), "on_machine": machine, "weights": weights}
+    machine = Machine("3906-704 CEC1", engines=8.0, share=0.375, capped=False, management=0.0)
+    return replace(calibrate_lpar(history(growth_per_week=0.01)), machine=machine, weights=Weights(300.0, 800.0))

@@ -39,9 +39,7 @@ def test_an_alert_is_acknowledged_with_a_note_and_opened_again(client, alerted):
 def test_who_acknowledges_is_known_by_the_name_of_the_token(home, alerted):
     token = tokens.granted(home / "tokens.json", "ops", ["ask"], None)
     [one, _] = state.alerts.read(home)
-    reply = Client(home).ask(
-        f"/v1/alerts/{one.id}", {"state": "closed"}, headers={"Authorization": f"Bearer {token}"}
-    )
+    reply = Client(home).ask(f"/v1/alerts/{one.id}", {"state": "closed"}, headers={"Authorization": f"Bearer {token}"})
     assert reply.json()["by"] == "ops"
 
 

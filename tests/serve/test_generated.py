@@ -1,6 +1,7 @@
 """Requests made up from the description: whatever is sent, the reply is one that the description lists."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ from pydantic import BaseModel
 
 from model.calibration.adjustments import read_adjustments
 from model.capacity import ask
-from model.capacity.adjustments import to_plain
-from model.capacity.questions import CPC, PREFIXES
+from model.capacity.parameters import to_plain
+from model.capacity.question_keys import CPC, PREFIXES
 from model.published.model import fit
 from model.published.observations import Observation
 from serve.batch import BatchAnswer
@@ -73,10 +74,11 @@ def with_adjustments(bundle: dict) -> dict:
     found += [
         Observation("shop", "csa_kb", {"users": users}, 70.0 * int(users), "KB", "storage") for users in ("1", "2", "4")
     ]
-    published = to_plain(read_adjustments())
+    published = read_adjustments()
     systems = {**bundle["systems"], "PRDA": modelled()}
-    systems = {name: {**entry, "adjustments": published} for name, entry in systems.items()}
-    return {**bundle, "systems": systems, "conditions": {**fit(found, {}), "adjustments": published}}
+    systems = {name: replace(one, adjustments=published) for name, one in systems.items()}
+    plain = {name: to_plain(one) for name, one in published.items()}
+    return {**bundle, "systems": systems, "conditions": {**fit(found, {}), "adjustments": plain}}
 
 
 @pytest.fixture(scope="module")

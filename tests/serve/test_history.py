@@ -1,12 +1,17 @@
 """What the service reads of histories: overview, series, classes, periods, gaps and the records behind an interval."""
 
 import json
+from dataclasses import replace
 
 import duckdb
 import pytest
 
+from model.capacity.adjustments import Adjustment, Factor
+from model.capacity.parameters import Limit, Weights, ZiipPool
+from model.queueing.lpar_share import Sharer
 from serve.options import of_network
 from serve.periods import student_95
+from tests.cases.systems import HISTORY, MACHINE
 from tests.serve.recorded import DAYS, record
 
 
@@ -391,41 +396,33 @@ def test_a_system_of_points_has_no_recorded_intervals_to_set_the_model_beside(cl
 
 
 def claim(title, quantity, scope=""):
-    factors = {quantity: {"log": 0.1, "log_sd": 0.01}}
-    return {
-        "title": title,
-        "factors": factors,
-        "sources": ["system-a: a study, a table", "system-a: another table"],
-        "scope": scope,
-    }
+    sources = ("system-a: a study, a table", "system-a: another table")
+    return Adjustment(title, title, {quantity: Factor(0.1, 0.01)}, sources, scope)
 
 
 def test_options_offer_what_the_records_show():
-    entry = {
-        "engines": 6,
-        "ziip": {"engines": 2.0, "threads": 2.0},
-        "on_machine": {"name": "M1", "engines": 14.0, "capped": True, "cap_engines": 4.5, "others": [{"name": "B"}]}
-        | {"ziips": 3.0},
-        "installation": {
-            "b": {"profile": {}, "on_machine": {"name": "M2"}, "smf_sid": "B1", "streams": [{"name": "loans"}]}
-        },
-        "msu_per_engine": 100.0,
-        "weights": {"own": 600.0, "total": 1000.0},
-        "limits": [
-            {"name": "HIGH", "servers": {"centre": 5.0}, "queues": {"centre": 4.0}},
-            {"name": "FAST", "servers": {"centre": 8.0}, "kind": "devices"},
-            {"name": "NEVER"},
-        ],
-        "usage": {"aor": {}},
-        "streams": [{"name": "orders"}],
-        "response": {"orders": {"interval_sd": 0.02}, "web": {}},
-        "adjustments": {
+    others = (Sharer(2.0, 400.0, name="B"),)
+    parameters = replace(
+        HISTORY,
+        engines=6.0,
+        ziip=ZiipPool(2.0, 2.0),
+        machine=replace(MACHINE, engines=14.0, ziips=3.0, capped=True, cap_engines=4.5, others=others),
+        installation={"b": replace(HISTORY, smf_sid="B1", machine=replace(MACHINE, name="M2"))},
+        msu_per_engine=100.0,
+        weights=Weights(600.0, 1000.0),
+        limits=(
+            Limit("HIGH", ("online",), servers=5.0, queues=4.0, hold_s=1e-3),
+            Limit("FAST", ("online",), servers=8.0, hold_s=1e-3, kind="devices"),
+            Limit("NEVER", ("online",)),
+        ),
+        responses={"online": replace(HISTORY.responses["online"], interval_sd=0.02)},
+        adjustments={
             "encryption": claim("Data sets encrypted", "cpu"),
             "flashcopy": claim("FlashCopy", "elapsed"),
             "attls": claim("AT-TLS", "cpu", scope="tn3270"),
         },
-    }
-    assert [(option.key, option.today) for option in of_network(entry)] == [
+    )
+    assert [(option.key, option.today) for option in of_network(parameters)] == [
         ("engines", 6.0),
         ("ziip_engines", 2.0),
         ("smt", "on"),
@@ -438,16 +435,19 @@ def test_options_offer_what_the_records_show():
         ("add_lpar", None),
         ("remove_lpar", ""),
         ("cpc", ""),
-        ("move_to.orders", ""),
-        ("move_from.loans", ""),
+        ("move_to.online", ""),
+        ("move_to.batch", ""),
+        ("move_from.batch", ""),
+        ("move_from.online", ""),
         ("limit.HIGH", 20.0),
         ("limit.NEVER", None),
-        ("response_ms.orders", None),
+        ("response_ms.online", None),
         ("adjust.encryption", "off"),
         ("adjust.attls", "off"),
     ]
-    assert of_network(entry)[-1].meaning.endswith("; from system-a") and "0.25" in of_network(entry)[-1].choices
-    without = of_network({**entry, "ziip": {}})
+    claimed = of_network(parameters)[-1]
+    assert claimed.meaning.endswith("; from system-a") and "0.25" in claimed.choices
+    without = of_network(replace(parameters, ziip=None))
     assert [(one.key, one.today) for one in without if one.key in ("ziip_engines", "smt")] == [("ziip_engines", 0.0)]
 
 

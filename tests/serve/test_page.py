@@ -580,10 +580,11 @@ def test_a_plan_file_is_a_scenario_and_what_to_install_stands_by_date(seen, tmp_
     rows = page.locator("section[aria-label='What to install by when'] tbody tr")
     rows.nth(1).wait_for()
     cells = [row.split("\t") for row in rows.all_inner_texts()]
-    assert cells[0] == ["installed now", "4", "4"]
+    # Physical CPs of the CPC and logical CPs of the LPAR, as today and as planned.
+    assert cells[0] == ["installed now", "8", "4", "8", "4"]
     assert [row[0][:3] for row in cells[1:]] == ["by "] * 4
-    trended, planned = (int(cell.split()[0]) for cell in cells[1][1:])
-    assert planned >= trended
+    trended, planned = ([float(cell.split()[0]) for cell in cells[1][at : at + 2]] for at in (1, 3))
+    assert all(more >= fewer for more, fewer in zip(planned, trended, strict=True))
     assert "short history" in seen.text("section[aria-label=Answer] .warning").lower()
 
 

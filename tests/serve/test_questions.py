@@ -5,9 +5,10 @@ import json
 import math
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
-from model.calibration.capacity import CapacityModel
+from model.calibration.points import CapacityModel
 from model.capacity import ask
 from model.capacity import bundle as bundles
 from model.published.model import fit
@@ -18,23 +19,10 @@ from serve.app import create_app
 from serve.catalogue import describe
 from serve.questions import PredictQuestion
 from serve.settings import Settings
-from tests.model.capacity.test_questions import HISTORY
+from tests.cases.systems import RECORDED, grown
 from tests.serve.conftest import Client, publish, rows, version
 
 PROBLEM = "application/problem+json"
-RECORDED = {
-    "workload": "",
-    "machine": "",
-    "operating_point": "2026-11-03T10:30",
-    "support_tps": [150.0, 227.0],
-    "main_total": "",
-    "relatives": [],
-    "outputs": [
-        {"metric": "etr_tps", "form": "total_rate", "unit": "tran/s"},
-        {"metric": "cpu_busy_pct", "form": "busy_pct", "series": "", "unit": "pct"},
-        {"metric": "etr_tps", "form": "rate", "unit": "tran/s", "class": "online", "stream": "online"},
-    ],
-}
 
 
 def test_a_prediction_carries_value_interval_bottleneck_version_and_evidence(client):
@@ -138,11 +126,8 @@ def test_an_explanation_names_components_and_assumptions(client):
 
 
 def test_headroom_is_dates_with_a_range():
-    entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
-    entry["growth_per_week"] = [{"centre": 0.1, "draws": [0.09, 0.11] * 20}] * 2
-    for table in ("usage", "response"):
-        entry[table] = {name: {**law, "origin": "measured"} for name, law in entry[table].items()}
-    bundle = {"model_version": "test/1", "systems": {"PRDA": entry}}
+    growth = np.append(0.1, [0.09, 0.11] * 20)
+    bundle = {"model_version": "test/1", "systems": {"PRDA": grown(RECORDED, growth)}}
     found = HeadroomAnswer(**ask.headroom(bundle, "PRDA", max_busy_pct=30))
     cps = next(row for row in found.crossings if row.resource.startswith("general-purpose"))
     assert "2026-11-03" < cps.lo <= cps.value <= cps.hi
@@ -260,11 +245,11 @@ def test_a_refusal_names_the_field_and_what_to_do(client, path, question, status
 
 
 def test_a_system_known_by_its_history_is_listed_with_the_rate_of_its_peak():
-    listed = describe("PRDA", {**HISTORY, **RECORDED})
+    listed = describe("PRDA", RECORDED)
     assert listed.operating_tps == 227
     assert listed.rates == [150, 227]
     assert listed.classes == ["online", "batch"]
-    assert listed.metrics == [{"metric": "cpu_busy_pct", "unit": "pct"}]
+    assert {"metric": "cpu_busy_pct", "unit": "pct"} in listed.metrics
     assert listed.main_metric == "cpu_busy_pct"
 
 

@@ -1,6 +1,7 @@
 """Champion and snapshot are replaced under a running service; tokens and limits guard it."""
 
 import json
+from dataclasses import replace
 
 import duckdb
 import pytest
@@ -24,7 +25,7 @@ def test_a_new_champion_is_in_force_with_the_next_request(client, home, bundle):
 
 
 def test_an_answer_says_when_the_marts_published_since_are_defined_otherwise(client, home, bundle):
-    systems = {name: {**entry, "definition": "first"} for name, entry in bundle["systems"].items()}
+    systems = {name: replace(one, definition="first") for name, one in bundle["systems"].items()}
     bundles.write({**bundle, "systems": systems}, home / "models" / "champion.json")
     digests, said = home / "published" / "definitions.json", []
     for now in ('{"": "first"}', '{"": "then"}', '{"": ', "[1]", '{"": "then", "shop": "first"}', '{"shop": "then"}'):

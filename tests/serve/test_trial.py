@@ -1,6 +1,5 @@
 """What a champion's file must be before it is put in service."""
 
-import copy
 import json
 
 import pytest
@@ -12,15 +11,15 @@ from tests.serve.conftest import Client
 
 
 def lacks_a_law(bundle):
-    bundle["systems"]["shop"]["usage"].pop("web")
+    bundle["systems"]["shop"]["demands"].pop("lpar")
 
 
 def lacks_draws(bundle):
-    bundle["systems"]["shop"]["usage"]["web"]["draws"]["noise"].pop()
+    bundle["systems"]["shop"]["demands"]["web"]["noise"]["draws"].pop()
 
 
 def uses_nothing(bundle):
-    for law in bundle["systems"]["shop"]["usage"].values():
+    for law in bundle["systems"]["shop"]["demands"].values():
         law["scale"] = 0.0
 
 
@@ -56,7 +55,7 @@ def test_a_champion_that_cannot_answer_its_own_records_does_not_displace_the_one
     client = Client(home)
     question = {"system": "shop", "at": {"etr_tps": 2000}}
     before = client.ask("/v1/predict", question).json()
-    spoilt = copy.deepcopy(bundle)
+    spoilt = json.loads(bundles.dumps(bundle))
     broken(spoilt)
     bundles.write(spoilt, home / "models" / "champion.json")
     assert client.ask("/v1/predict", question).json() == before
@@ -68,7 +67,7 @@ def test_a_champion_that_cannot_answer_its_own_records_does_not_displace_the_one
 
 def test_a_champion_with_figures_that_are_no_numbers_is_refused(home, bundle):
     path = home / "models" / "champion.json"
-    spoilt = copy.deepcopy(bundle)
+    spoilt = json.loads(bundles.dumps(bundle))
     spoilt["systems"]["shop"]["engines"] = float("nan")
     path.write_text(json.dumps(spoilt))
     assert Client(home).ask("/v1/predict", {"system": "shop"}).status_code == 503

@@ -1,13 +1,13 @@
 """Workers: one that ends, hangs or fails costs its own answer only, and none outlives its service."""
 
 import asyncio
-import json
 import os
 import select
 import signal
 
 import pytest
 
+from model.capacity import bundle as bundles
 from pipelines import asking
 from pipelines.home import Home
 from serve import workers
@@ -38,7 +38,7 @@ def with_workers(bundle, use, **settings):
     """What a coroutine function makes of the workers of a bundle, which are closed behind it."""
 
     async def used():
-        found = await Workers.start(json.dumps(bundle).encode(), settings.get("max_workers", 2))
+        found = await Workers.start(bundles.dumps(bundle).encode(), settings.get("max_workers", 2))
         try:
             return await use(found)
         finally:
@@ -137,7 +137,7 @@ def test_a_bundle_that_is_no_json_is_refused_in_words():
 def test_a_trial_that_takes_too_long_is_refused_in_words(bundle, monkeypatch):
     monkeypatch.setattr(workers, "TRIAL_SECONDS", 0.0)
     with pytest.raises(BundleRefused, match="its test took more than"):
-        asyncio.run(Workers.start(json.dumps(bundle).encode(), 1))
+        asyncio.run(Workers.start(bundles.dumps(bundle).encode(), 1))
 
 
 def test_a_question_of_a_batch_that_is_not_answered_costs_its_own_answer_only(client, monkeypatch):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from model.capacity.questions import cap_to_share, threads_asked
+from model.capacity.values import cap_to_share, threads_asked
 from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
 from model.lab.twin.description import Question

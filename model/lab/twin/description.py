@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tomli
 
-from model.capacity.questions import QuestionError, cap_to_share, positive, threads_asked
+from model.capacity.values import QuestionError, cap_to_share, must_be_positive, threads_asked
 from model.lab.errors import LabError
 from model.lab.twin.hours import hour_factors
 from model.lab.twin.when import PEAK, Named, recorded_at
@@ -229,7 +229,7 @@ def _question(name: str, entry: Mapping[str, Any]) -> Question:
         raise LabError(f"ask.{name}: no change {', '.join(unknown)}; known: {', '.join(AT_KEYS)}")
     readers: Mapping[str, Callable[[Any], object]] = {
         "cap": cap_to_share,
-        "cap_engines": partial(positive, "cap_engines"),
+        "cap_engines": partial(must_be_positive, "cap_engines"),
         "smt": threads_asked,
     }
     for key, read in readers.items():

@@ -68,7 +68,7 @@ class Draft:
         scheduling: Scheduling = "priority_ps" if self.random.random() < 0.5 else "ps"
         self.stations.append(Station(name=name, component="cp", servers=servers, scheduling=scheduling, lpar=share))
 
-    def work(self, cp: str, low_ms: float = 2.0, high_ms: float = 12.0) -> Route:
+    def work(self, cp: str, low_ms: float = 2.0, high_ms: float = 12.0) -> tuple[Visit, Visit, Visit]:
         """CPU before and after some I/O."""
         ios = float(self.random.integers(1, 9))
         io = Visit(station="dasd", service=Distribution.exponential(self.between(0.3, 0.9) / 1000), count=ios)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity.figures import CPS, ZIIPS
+from model.capacity.bottleneck import CPS, ZIIPS
 from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
 from model.lab.twin.asking import Asked, asked, system_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from model.capacity.starting import DAYS
+from model.capacity.base_load import DAYS
 from model.lab.errors import LabError
 
 PEAK = "peak"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from model.calibration.busy_cost import cost_by_busy
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
 from model.capacity.ask import predict
 from model.capacity.bundle import build
 from tests.cases.histories import ENGINES, FIXED, SECONDS, SHARE, history
@@ -27,38 +27,38 @@ def dearer(rates_factor: float = 1.0):
 
 def test_growth_of_cost_is_found_and_followed_beyond_the_data():
     given = dearer()
-    found = cost_by_busy(given, [0, 1])
-    assert found["centre"] * (1.0 + GROWTH * found["from"]) == pytest.approx(GROWTH, rel=0.1)
+    found, _ = cost_by_busy(given, [0, 1])
+    assert found.slope[0] * (1.0 + GROWTH * found.reference) == pytest.approx(GROWTH, rel=0.1)
     truth = dearer(1.15)
     top = int(given.busy_s.argmax())
-    answer = predict(build({"PRDA": entry(given)}, data={}, validation={}), "PRDA", {"growth_pct": 15})
+    answer = predict(build({"PRDA": calibrate_lpar(given)}, data={}, validation={}), "PRDA", {"growth_pct": 15})
     busy = answer.output("cpu_busy_pct")
     expected = 100.0 * truth.busy_s[top] / SECONDS / ENGINES
     assert busy.value == pytest.approx(expected, rel=0.01)
     assert busy.lo <= expected * 1.005 and busy.hi >= expected * 0.995
 
 
-def excludes_none(found) -> bool:
+def excludes_none(slope) -> bool:
     """Whether the 90 % interval of a growth is above nothing."""
-    return bool(np.quantile(found["draws"], 0.05) > 0.0)
+    return bool(np.quantile(slope[1:], 0.05) > 0.0)
 
 
 def test_cost_that_stays_is_left_alone():
-    found = cost_by_busy(history(), [0, 1])
-    assert found["centre"] < 0.01
-    assert not excludes_none(found)
+    slope = cost_by_busy(history(), [0, 1])[0].slope
+    assert slope[0] < 0.01
+    assert not excludes_none(slope)
 
 
 def test_growth_that_low_loads_hardly_tell_stays_as_unsure_as_they_leave_it():
     given = dearer()
     low = given.busy_s < np.quantile(given.busy_s, 0.5)
-    found = cost_by_busy(given.rows(low), [0, 1])
-    low_end, high_end = np.quantile(found["draws"], [0.05, 0.95]) * (1.0 + GROWTH * found["from"])
+    cost, _ = cost_by_busy(given.rows(low), [0, 1])
+    low_end, high_end = np.quantile(cost.slope[1:], [0.05, 0.95]) * (1.0 + GROWTH * cost.reference)
     assert 0.0 < low_end < 0.8 * GROWTH < high_end
 
 
 def test_more_engines_are_surer_where_busy_engines_do_not_disturb_each_other():
-    bundle = build({"PRDA": entry(history()), "PRDB": entry(dearer())}, data={}, validation={})
+    bundle = build({"PRDA": calibrate_lpar(history()), "PRDB": calibrate_lpar(dearer())}, data={}, validation={})
     quiet, noisy = (
         predict(bundle, system, {"engines": ENGINES + 2}).output("cpu_busy_pct") for system in bundle["systems"]
     )
@@ -73,4 +73,4 @@ def test_what_one_class_happens_to_use_is_no_growth_of_its_cost():
     flat = given.ended[:, 0] < 1.3 * given.ended[:, 0].min()
     assert flat.sum() > 50
     quiet = replace(given, cp_s=np.where(flat[:, None], alone, np.nan), busy_s=busy)
-    assert not excludes_none(cost_by_busy(quiet, [0]))
+    assert not excludes_none(cost_by_busy(quiet, [0])[0].slope)

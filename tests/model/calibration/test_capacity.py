@@ -8,14 +8,15 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription, describe
-from model.calibration.observations import as_frame, group_columns
-from model.calibration.relatives import OTHER_SOFTWARE_SD, SAME_SOFTWARE_SD
+from model.calibration.measured_points import as_frame, group_columns
+from model.calibration.points import CapacityModel
+from model.calibration.related_systems import OTHER_SOFTWARE_SD, SAME_SOFTWARE_SD
 from model.capacity import bundle as bundles
 from model.capacity.answer import Estimate
 from model.capacity.ask import predict
-from model.capacity.parts import Law
+from model.capacity.parameters import to_plain
+from model.capacity.state import engines_in_use
 from model.published import catalogue
 from model.validation import validate
 from tests.model.points import made_points
@@ -23,6 +24,12 @@ from tests.model.points import made_points
 OLD = SystemDescription("old", workload="shop", machine="m1", software="shop 1", engines=8)
 NEW = SystemDescription("new", workload="shop", machine="m2", software="shop 1", engines=8)
 PARTS = ["front_cpu_pct", "back_cpu_pct", "total_work_cpu_pct"]
+
+
+def plain(model: CapacityModel) -> dict:
+    """The fitted systems as plain values."""
+    return {name: to_plain(one) for name, one in model.systems_.items()}
+
 
 
 def two_machines() -> pd.DataFrame:
@@ -40,7 +47,7 @@ def fitted() -> CapacityModel:
 def test_fits_every_series_and_predicts_the_total():
     points = made_points("a", [1000.0, 2000.0, 3000.0], fixed=0.1, demand_us=800.0, noise=0.002)
     model = CapacityModel().fit(points)
-    assert set(model.systems_["a"]["usage"]) == {"lpar", "front", "back", "total_work"}
+    assert set(model.systems_["a"].demands) == {"lpar", "front", "back", "total_work"}
     X = pd.DataFrame({"system_id": ["a", "a"], "etr_tps": [1500.0, 2500.0]})
     mean, lo, hi = model.predict(X, return_interval=True)
     truth = 0.1 + 800e-6 * X["etr_tps"].to_numpy()
@@ -51,7 +58,7 @@ def test_fits_every_series_and_predicts_the_total():
 
 def test_arrow_and_pandas_give_the_same_model():
     points = made_points("a", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)
-    assert CapacityModel().fit(pa.Table.from_pandas(points)).systems_ == CapacityModel().fit(points).systems_
+    assert plain(CapacityModel().fit(pa.Table.from_pandas(points))) == plain(CapacityModel().fit(points))
 
 
 def test_the_long_mart_gives_the_same_model_and_any_group():
@@ -60,7 +67,7 @@ def test_the_long_mart_gives_the_same_model_and_any_group():
     long = points.melt(["system_id", "point", "condition", "n_intervals"], var_name="metric").assign(is_run=True)
     long["workload"] = ["" if metric in system_wide else "work" for metric in long["metric"]]
     long["workload"] = long["workload"].replace("", None)
-    assert CapacityModel().fit(long).systems_ == CapacityModel().fit(points.assign(seconds=0.0)).systems_
+    assert plain(CapacityModel().fit(long)) == plain(CapacityModel().fit(points.assign(seconds=0.0)))
 
 
 def test_variation_that_comes_from_the_rate_is_no_scatter_of_the_cost():
@@ -74,7 +81,7 @@ def test_variation_that_comes_from_the_rate_is_no_scatter_of_the_cost():
 
 def test_order_of_rows_does_not_matter():
     points = two_machines()
-    assert CapacityModel({"old": OLD, "new": NEW}).fit(points.iloc[::-1]).systems_ == fitted().systems_
+    assert plain(CapacityModel({"old": OLD, "new": NEW}).fit(points.iloc[::-1])) == plain(fitted())
 
 
 def test_can_be_cloned():
@@ -85,16 +92,16 @@ def test_can_be_cloned():
 
 def relative_half(systems, system: str, series: str, rate: float) -> tuple[float, float]:
     """Engines in use by a series at a rate, and half the relative width of its interval."""
-    law = Law.of(series, systems[system]["usage"][series])
-    found = Estimate.of(law.usage(np.full((len(law.noise), 1), rate))[:, 0])
+    law = systems[system].demands[series]
+    found = Estimate.of(engines_in_use(law, np.full((len(law.noise), 1), rate))[:, 0])
     return found.value, (found.hi - found.lo) / 2 / found.value
 
 
 def test_groups_not_measured_are_taken_scaled_and_widened():
     systems = fitted().systems_
-    lent = systems["new"]["usage"]["back"]
-    assert lent["points"] == 0
-    assert "from old" in lent["origin"]
+    lent = systems["new"].demands["back"]
+    assert lent.points == 0
+    assert "from old" in lent.origin
     rate = 6500.0
     ratio = relative_half(systems, "new", "lpar", rate)[0] / relative_half(systems, "old", "lpar", rate)[0]
     value, half = relative_half(systems, "new", "back", rate)
@@ -109,25 +116,25 @@ def test_a_group_that_is_most_of_the_total_is_taken_more_surely():
 
 def test_response_not_measured_keeps_the_part_outside_the_engines_and_is_wider():
     systems = fitted().systems_
-    own = systems["old"]["response"]["total_shop_response_ms"]
-    lent = systems["new"]["response"]["total_shop_response_ms"]
-    assert lent["rest_ms"]["centre"] == own["rest_ms"]["centre"]
-    assert np.std(lent["rest_ms"]["draws"]) > np.std(own["rest_ms"]["draws"])
-    assert "from old" in lent["origin"]
+    own = systems["old"].responses["total_shop_response_ms"]
+    lent = systems["new"].responses["total_shop_response_ms"]
+    assert lent.rest_ms[0] == own.rest_ms[0]
+    assert np.std(lent.rest_ms[1:]) > np.std(own.rest_ms[1:])
+    assert "from old" in lent.origin
 
 
 def test_a_response_of_zero_is_no_measurement():
     points = two_machines()
     points["total_shop_response_ms"] = points["total_shop_response_ms"].fillna(0.0)
     systems = CapacityModel({"old": OLD, "new": NEW}).fit(points).systems_
-    assert systems["new"]["response"]["total_shop_response_ms"]["points"] == 0
+    assert systems["new"].responses["total_shop_response_ms"].points == 0
 
 
 def test_strangers_lend_nothing():
     stranger = replace(NEW, workload="bank")
     systems = CapacityModel({"old": OLD, "new": stranger}).fit(two_machines()).systems_
-    assert set(systems["new"]["usage"]) == {"lpar"}
-    assert systems["new"]["response"] == {}
+    assert set(systems["new"].demands) == {"lpar"}
+    assert systems["new"].responses == {}
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -147,8 +154,8 @@ def test_values_assumed_in_rendering_a_published_system_are_marked_and_widened()
     points = made_points("a", [1000.0, 2000.0], fixed=0.1, demand_us=800.0)
     about = SystemDescription("a", published=True, conditions={"1": {"total_work_cpu_pct": "point=1"}, "2": {}})
     part, everything = CapacityModel({"a": about}).fit(points).systems_, CapacityModel().fit(points).systems_
-    assert part["a"]["usage"]["lpar"]["assumed"]
-    assert not everything["a"]["usage"]["lpar"]["assumed"]
+    assert part["a"].demands["lpar"].assumed
+    assert not everything["a"].demands["lpar"].assumed
     assert relative_half(part, "a", "lpar", 1500.0)[1] > relative_half(everything, "a", "lpar", 1500.0)[1]
 
 
@@ -207,9 +214,9 @@ def test_a_rate_without_any_figure_neither_counts_as_a_point_nor_widens_the_cali
     points = made_points("a", [1000.0, 2000.0, 5000.0], fixed=0.1, demand_us=800.0)
     figures = [name for name in points if name.endswith(("_pct", "_us_per_tran", "itr_tps"))]
     points.loc[points["etr_tps"] == 5000.0, figures] = np.nan
-    entry = CapacityModel().fit(points).systems_["a"]
-    assert [point["etr_tps"] for point in entry["points"]] == [1000.0, 2000.0]
-    bundle = bundles.build({"a": entry}, data={}, validation={})
+    parameters = CapacityModel().fit(points).systems_["a"]
+    assert [point.etr_tps for point in parameters.points] == [1000.0, 2000.0]
+    bundle = bundles.build({"a": parameters}, data={}, validation={})
     assert predict(bundle, "a", {"etr_tps": 3000.0}).extrapolated
 
 

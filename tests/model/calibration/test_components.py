@@ -10,10 +10,11 @@ import pytest
 
 from model.calibration.components import with_components
 from model.calibration.groups import Groups, groups_of
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
 from model.capacity.answer import Answer
 from model.capacity.ask import predict, sweep
 from model.capacity.bundle import build, dumps, loads
+from model.capacity.parameters import SystemParameters
 from tests.cases.histories import history
 
 PART = 0.7
@@ -21,8 +22,8 @@ US = {"db2": 900.0, "regions": 2500.0}
 
 
 @cache
-def plain() -> dict[str, Any]:
-    return entry(history())
+def plain() -> SystemParameters:
+    return calibrate_lpar(history())
 
 
 def bundle(groups: Groups | None) -> dict[str, Any]:

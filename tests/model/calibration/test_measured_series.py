@@ -3,9 +3,9 @@
 import numpy as np
 
 from model.calibration.history import History
-from model.calibration.production import entry
-from model.capacity.ensemble import System
-from model.capacity.observed import as_observed
+from model.calibration.lpar import calibrate_lpar
+from model.capacity.evaluation import System
+from model.capacity.observed_responses import as_observed
 from model.validation.origin import at_intervals
 from tests.shared import shared
 
@@ -45,7 +45,7 @@ def test_utilization_of_later_intervals_follows_from_rates_and_nearer_from_respo
         p90_ms=np.full((count, 4), np.nan),
     )
     kept = place < FITTED * count
-    system = System(entry(series.rows(kept)))
+    system = System(calibrate_lpar(series.rows(kept)))
     later, busy = series.rows(~kept), rows["cpu_util"]
     state = system.evaluate(at_intervals(system, later))
     responses = {name: later.response_ms[:, c] for c, name in enumerate(system.streams)}

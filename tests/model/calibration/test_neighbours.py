@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from model.calibration.history import SharedMachine
-from model.calibration.neighbours import beside, work_variance
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
+from model.calibration.neighbours import with_neighbours, work_variance
 from tests.cases.histories import history
 
 
@@ -32,8 +32,8 @@ def test_other_lpars_vary_as_their_records_say_and_as_the_own_where_there_are_no
     def noise(others_s, beside_it):
         machine = SharedMachine("M", 12, 1.0, 3.0, False, others_s, np.zeros(len(others_s)))
         shared = replace(own, machine=machine)
-        made = entry(beside(shared, {"own": shared, **beside_it}))
-        return float(np.std(made["others_noise"]["draws"]))
+        made = calibrate_lpar(with_neighbours(shared, {"own": shared, **beside_it}))
+        return float(np.std(made.others_noise[1:]))
 
     known = {"other": replace(other, machine=SharedMachine("M", 12, 1.0, 3.0, False, own.busy_s, 0.0 * own.busy_s))}
     alone, of_one = noise(other.busy_s, {}), noise(other.busy_s, known)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from model.calibration.history import SharedMachine, enough
-from model.calibration.production import Unusable, entry
+from model.calibration.lpar import NotCalibratable, calibrate_lpar
 from model.capacity.ask import max_rate, predict, size
-from model.capacity.bundle import build, dumps, loads
-from model.capacity.fitted import fitted
+from model.capacity.bundle import build
 from model.capacity.headroom import headroom
-from model.capacity.network import described
-from model.capacity.questions import QuestionError
+from model.capacity.network_export import export_network
+from model.capacity.residuals import residuals
+from model.capacity.values import QuestionError
 from model.network import Visit
 from tests.cases.histories import (
     DAYS,
@@ -93,8 +93,8 @@ def limited():
 
 
 def test_a_serial_resource_shows_as_a_limit_of_its_class(limited):
-    found = limited["systems"]["PRDA"]["limits"]
-    assert [limit["members"] for limit in found] == [["LOW"]]
+    found = limited["systems"]["PRDA"].limits
+    assert [limit.members for limit in found] == [("LOW",)]
     assert predict(limited, "PRDA", {"growth_pct.LOW": 12}).bottleneck.resource == "limit LOW"
     asked_too_much = predict(limited, "PRDA", {"growth_pct.LOW": 40})
     asked = asked_too_much.output("utilization_pct", "station=LOW").value
@@ -103,8 +103,10 @@ def test_a_serial_resource_shows_as_a_limit_of_its_class(limited):
 
 @pytest.mark.parametrize(("centre", "growth", "answered"), [(0.8, 25, False), (1.3, 0, True)])
 def test_a_limit_is_exceeded_where_its_draws_are_wherever_their_centre_is(limited, centre, growth, answered):
-    known = loads(dumps(limited))
-    known["systems"]["PRDA"]["limits"][0]["hold_s"]["centre"] *= centre
+    parameters = limited["systems"]["PRDA"]
+    one = parameters.limits[0]
+    hold_s = np.append(centre * one.hold_s[0], one.hold_s[1:])
+    known = {**limited, "systems": {"PRDA": replace(parameters, limits=(replace(one, hold_s=hold_s),))}}
     answer = predict(known, "PRDA", {"growth_pct.LOW": growth})
     assert (answer.output("response_ms", "class=LOW") is not None) == answered
     assert any("limit LOW is exceeded" in note for note in answer.notes) != answered
@@ -214,27 +216,27 @@ def test_a_machine_fills_as_its_other_lpars_grow_too():
 
 @pytest.mark.parametrize("weekly", [-1.2, 0.1])
 def test_a_class_that_comes_or_goes_is_forecast_to_go_on(weekly):
-    growth = entry(history(growth_per_week=weekly))["growth_per_week"][0]
-    assert growth["centre"] == pytest.approx(weekly, abs=0.05)
+    growth = calibrate_lpar(history(growth_per_week=weekly)).classes[0].growth
+    assert growth.rate[0] == pytest.approx(weekly, abs=0.05)
 
 
 def test_what_contradicts_itself_or_has_no_transactions_is_refused_with_the_reason():
     given = history()
-    with pytest.raises(Unusable, match="records of one are missing"):
-        entry(replace(given, busy_s=0.5 * given.cp_s.sum(axis=1)))
-    with pytest.raises(Unusable, match="too few remain"):
-        entry(with_more_cpu(given, np.arange(len(given.seconds)) % 5 > 0))
+    with pytest.raises(NotCalibratable, match="records of one are missing"):
+        calibrate_lpar(replace(given, busy_s=0.5 * given.cp_s.sum(axis=1)))
+    with pytest.raises(NotCalibratable, match="too few remain"):
+        calibrate_lpar(with_more_cpu(given, np.arange(len(given.seconds)) % 5 > 0))
     for without in ({"ended": np.zeros_like(given.ended)}, {"cp_s": np.full_like(given.cp_s, np.nan)}):
-        with pytest.raises(Unusable, match="ended transactions"):
-            entry(replace(given, **without))
+        with pytest.raises(NotCalibratable, match="ended transactions"):
+            calibrate_lpar(replace(given, **without))
 
 
 def test_intervals_that_contradict_themselves_are_left_out_however_much_cpu_they_say():
     given = history()
-    found, sound = entry(with_more_cpu(given, np.arange(len(given.seconds)) % 5 == 0)), entry(given)
-    assert any("say more CPU of classes than of the LPAR" in note for note in found["notes"])
-    for name, law in sound["usage"].items():
-        assert found["usage"][name]["scale"] == pytest.approx(law["scale"], rel=0.05)
+    found, sound = calibrate_lpar(with_more_cpu(given, np.arange(len(given.seconds)) % 5 == 0)), calibrate_lpar(given)
+    assert any("say more CPU of classes than of the LPAR" in note for note in found.notes)
+    for name, law in sound.demands.items():
+        assert found.demands[name].scale == pytest.approx(law.scale, rel=0.05)
 
 
 def with_more_cpu(given, wrong):
@@ -249,7 +251,7 @@ def test_a_day_of_intervals_is_no_history():
 
 
 def test_the_model_stands_beside_every_recorded_interval_and_says_which_days_were_held_out(bundle):
-    found = fitted(bundle, "PRDA")
+    found = residuals(bundle, "PRDA")
     error = np.array(found["predicted_busy_pct"]) - np.array(found["measured_busy_pct"])
     assert len(error) == DAYS * 96
     assert abs(error.mean()) < 0.2
@@ -265,12 +267,12 @@ def test_a_class_whose_cpu_is_all_on_ziips_is_answered_and_has_a_network():
     busy_s = plain.busy_s - (1.0 + SHARE) * ziip_s[:, 0]
     ziips = np.full(len(busy_s), 2.0)
     moved = replace(plain, cp_s=cp_s, ziip_s=ziip_s, busy_s=busy_s, ziips=ziips, ziip_busy_s=ziip_s[:, 0])
-    bundle = build({"PRDA": entry(moved)}, data={}, validation={})
+    bundle = build({"PRDA": calibrate_lpar(moved)}, data={}, validation={})
     whole = [output for output in predict(bundle, "PRDA").outputs if "class" not in output.condition]
     used = {output.metric: output.value for output in whole}
     top = int(busy_s.argmax())
     assert used["ziip_busy_pct"] == pytest.approx(100.0 * ziip_s[top, 0] / SECONDS / 2.0, rel=0.02)
-    [high] = [one for one in described(bundle, "PRDA").network.classes if one.name == "HIGH"]
+    [high] = [one for one in export_network(bundle, "PRDA").network.classes if one.name == "HIGH"]
     assert {step.station for step in high.route if isinstance(step, Visit)} == {"ziip", "elsewhere"}
 
 
@@ -294,7 +296,7 @@ def test_classes_without_known_work_are_told_and_refused_with_the_reason():
         **wide,
         **unknown,
     )
-    model = build({"PRDA": entry(h)}, data={}, validation={})
+    model = build({"PRDA": calibrate_lpar(h)}, data={}, validation={})
     assert any(note.startswith("LOST: transactions end, but") for note in predict(model, "PRDA").notes)
     for name, why in (("LOST", "what they use is not known"), ("STC", "no transactions end")):
         with pytest.raises(QuestionError, match=why):
@@ -305,7 +307,7 @@ def test_answers_say_that_the_lpar_had_other_engines_before_and_which_percentile
     plain = history()
     early = np.arange(len(plain.seconds)) < 300
     h = replace(plain, engines=np.where(early, 5.0, plain.engines), p90_ms=np.full_like(plain.p90_ms, np.nan))
-    notes = predict(build({"PRDA": entry(h)}, data={}, validation={}), "PRDA").notes
+    notes = predict(build({"PRDA": calibrate_lpar(h)}, data={}, validation={}), "PRDA").notes
     assert any(note.startswith("engines: 5 until 2026-09-10T02:45:00, 4 since") for note in notes)
     assert any(note.startswith("HIGH, LOW: no 90th percentile is predicted") for note in notes)
 
@@ -314,11 +316,11 @@ def test_intervals_that_count_transactions_without_their_cpu_are_left_out_and_re
     plain = history()
     ended = plain.ended.copy()
     ended[::41, 0] *= 1000.0
-    usual, found = (entry(h) for h in (plain, replace(plain, ended=ended)))
-    note = next(note for note in found["notes"] if "times the transactions of HIGH" in note)
+    usual, found = (calibrate_lpar(h) for h in (plain, replace(plain, ended=ended)))
+    note = next(note for note in found.notes if "times the transactions of HIGH" in note)
     assert note.startswith(f"{len(ended[::41])} of {len(ended)} intervals, from {plain.start_local[0]} on")
     costs = [
-        law["coef"][1] * law["scale"] / law["reference_rate"]
-        for law in (usual["usage"]["HIGH"], found["usage"]["HIGH"])
+        law.coef[0, 1] * law.scale / law.reference_rate
+        for law in (usual.demands["HIGH"], found.demands["HIGH"])
     ]
     assert costs[1] == pytest.approx(costs[0], rel=0.005)

@@ -51,9 +51,9 @@ def in_region(active_has_waits: bool):
 @pytest.mark.parametrize("active_has_waits", [False, True], ids=["waits for CPs are ready", "waits for CPs are active"])
 def test_waits_of_regions_for_cps_are_no_waits_for_dispatching(active_has_waits):
     given, true_wait_s = in_region(active_has_waits)
-    found = responses(given, [0, 1], {}, {0: 2}, "PRDA")
+    found = responses(given, [0, 1], None, {0: 2}, "PRDA")
     [limit] = found["limits"]
-    servers, queues, hold_s, factor = (limit[key]["centre"] for key in ("servers", "queues", "hold_s", "variability"))
+    servers, queues, hold_s, factor = (one[0] for one in (limit.servers, limit.queues, limit.hold_s, limit.variability))
     top = int(given.ended[:, 0].argmax())
     wait_s = factor * limit_wait(given.ended[top, 0] / SECONDS, hold_s * (1.0 + CP_SHARE), servers, queues)
     assert wait_s == pytest.approx(true_wait_s[top], rel=0.3)

@@ -29,21 +29,21 @@ def sampled(with_samples: bool = True):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return responses(sampled(), [0, 1], {}, {}, "PRDA")["response"]
+    return responses(sampled(), [0, 1], None, {}, "PRDA")["responses"]
 
 
 def test_factors_of_delays_are_those_of_the_samples(fitted):
     for name, factor, rest in zip(("HIGH", "LOW"), FACTORS, REST_MS, strict=True):
-        assert fitted[name]["short"]["centre"] == pytest.approx(factor, rel=0.02), name
-        assert fitted[name]["rest_ms"]["centre"] == pytest.approx(rest, rel=0.02), name
-        lo, hi = np.quantile(fitted[name]["short"]["draws"], [0.005, 0.995])
+        assert fitted[name].short[0] == pytest.approx(factor, rel=0.02), name
+        assert fitted[name].rest_ms[0] == pytest.approx(rest, rel=0.02), name
+        lo, hi = np.quantile(fitted[name].short[1:], [0.005, 0.995])
         assert lo <= factor <= hi, name
-        assert fitted[name]["evidence"] == "samples of delays, and responses"
+        assert fitted[name].evidence == "samples of delays, and responses"
 
 
 def test_responses_alone_tell_the_factors_less_surely(fitted):
-    alone = responses(sampled(with_samples=False), [0, 1], {}, {}, "PRDA")["response"]
+    alone = responses(sampled(with_samples=False), [0, 1], None, {}, "PRDA")["responses"]
     for name, factor in zip(("HIGH", "LOW"), FACTORS, strict=True):
-        assert alone[name]["evidence"] == "responses"
-        assert alone[name]["short"]["centre"] == pytest.approx(factor, rel=0.3), name
-        assert np.std(alone[name]["short"]["draws"]) > np.std(fitted[name]["short"]["draws"])
+        assert alone[name].evidence == "responses"
+        assert alone[name].short[0] == pytest.approx(factor, rel=0.3), name
+        assert np.std(alone[name].short[1:]) > np.std(fitted[name].short[1:])

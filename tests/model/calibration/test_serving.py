@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.calibration.history import History
-from model.calibration.intervals import _serves
-from model.calibration.production import Unusable, entry
-from model.calibration.serving import (
+from model.calibration.attribution import (
     AMONG_SERVED,
     BY_REGRESSION,
     BY_SAMPLES,
     ONLY_OF_WORKLOAD,
     ONLY_SERVED,
     OWN_CPU,
-    served,
+    attribute_cpu,
 )
+from model.calibration.history import History
+from model.calibration.intervals import _serves
+from model.calibration.lpar import NotCalibratable, calibrate_lpar
 from model.capacity.ask import explain, predict
 from pipelines.answer_text import explanation
 from tests.cases.histories import DEMAND_S, ENGINES, SECONDS, bundle_of, history, peak_rates, truth
@@ -64,8 +64,8 @@ def test_growth_of_a_class_whose_cpu_its_regions_report_is_predicted():
 def test_work_that_does_not_follow_the_transactions_is_not_divided_among_them():
     given = in_regions()
     steady = np.column_stack([given.cp_s[:, :2], np.full(len(given.seconds), 0.5 * SECONDS)])
-    with pytest.raises(Unusable, match="follow them"):
-        entry(replace(given, cp_s=steady))
+    with pytest.raises(NotCalibratable, match="follow them"):
+        calibrate_lpar(replace(given, cp_s=steady))
 
 
 def test_samples_of_active_transactions_tell_costs_of_classes_whose_rates_move_together():
@@ -79,7 +79,7 @@ def test_samples_of_active_transactions_tell_costs_of_classes_whose_rates_move_t
     cp_s = given.cp_s.copy()
     cp_s[:, 2] = cpu_s.sum(axis=1) * random.normal(1.0, 0.01, len(cpu_s)) + FIXED * SECONDS
     together = replace(given, ended=ended, cp_s=cp_s, samples={"active": active})
-    found = served(together, [0, 1], [2])
+    found = attribute_cpu(together, [0, 1], [2])
     assert found.served_by == {0: 2, 1: 2}
     assert set(found.evidence.values()) == {BY_SAMPLES}
     for c, expected in enumerate(DEMAND_S):
@@ -112,29 +112,29 @@ def with_regions(regions: dict[str, list[int]], workloads: tuple[str, ...], **mo
 
 def costs(made: dict) -> dict[str, float]:
     """Seconds of a transaction of each class."""
-    usage = {name: made["usage"][name] for name in ("HIGH", "LOW")}
-    return {name: law["scale"] * law["coef"][1] / law["reference_rate"] for name, law in usage.items()}
+    usage = {name: made.demands[name] for name in ("HIGH", "LOW")}
+    return {name: law.scale * law.coef[0, 1] / law.reference_rate for name, law in usage.items()}
 
 
 def evidence(made: dict) -> dict[str, str]:
-    return {name: made["usage"][name]["evidence"] for name in ("HIGH", "LOW")}
+    return {name: made.demands[name].evidence for name in ("HIGH", "LOW")}
 
 
 def test_regions_with_one_class_in_their_workload_are_that_class():
-    made = entry(with_regions({"RGNH": [0], "RGNL": [1]}, ("CICS", "IMS", "CICS", "IMS")))
+    made = calibrate_lpar(with_regions({"RGNH": [0], "RGNL": [1]}, ("CICS", "IMS", "CICS", "IMS")))
     assert set(evidence(made).values()) == {ONLY_OF_WORKLOAD}
     assert costs(made) == pytest.approx(dict(zip(("HIGH", "LOW"), DEMAND_S, strict=True)), rel=0.01)
-    assert made["capacity"] == ["HIGH", "LOW", "uncaptured"]
-    assert [stream["importance"] for stream in made["streams"]] == [1, 1]
-    assert "RGNH" in made["no_streams"] and "RGNH" in made["divided"]
-    recorded = made["profile"]["recorded"]["engines"]
+    assert made.busy_components == ("HIGH", "LOW", "uncaptured")
+    assert [one.importance for one in made.classes] == [1, 1]
+    assert "RGNH" in made.without_transactions and "RGNH" in made.divided
+    recorded = made.recorded.component_engines
     assert set(recorded) == {"HIGH", "LOW"}
-    assert not any("by regression" in note for note in made["notes"])
+    assert not any("by regression" in note for note in made.notes)
 
 
 def test_regions_that_serve_one_class_are_that_class_whatever_their_workload():
     serves = {"RGNH": {"HIGH"}, "RGNL": {"LOW"}}
-    made = entry(with_regions({"RGNH": [0], "RGNL": [1]}, ("CICS", "CICS", "STC", "STC"), serves=serves))
+    made = calibrate_lpar(with_regions({"RGNH": [0], "RGNL": [1]}, ("CICS", "CICS", "STC", "STC"), serves=serves))
     assert set(evidence(made).values()) == {ONLY_SERVED}
     assert costs(made) == pytest.approx(dict(zip(("HIGH", "LOW"), DEMAND_S, strict=True)), rel=0.01)
 
@@ -142,20 +142,20 @@ def test_regions_that_serve_one_class_are_that_class_whatever_their_workload():
 def test_regions_are_divided_among_the_classes_that_they_serve():
     serves = {"SHARED": {"HIGH", "LOW"}, "ONLYLOW": {"LOW"}}
     given = with_regions({"SHARED": [0, 1], "ONLYLOW": [1]}, ("CICS", "CICS", "STC", "STC"), serves=serves)
-    made = entry(given)
+    made = calibrate_lpar(given)
     assert set(evidence(made).values()) == {BY_REGRESSION + AMONG_SERVED}
     assert costs(made) == pytest.approx({"HIGH": DEMAND_S[0], "LOW": DEMAND_S[1]}, rel=0.1)
-    both, alone = (note for note in made["notes"] if "by regression" in note)
+    both, alone = (note for note in made.notes if "by regression" in note)
     assert "SHARED is divided among HIGH, LOW" in both and "ONLYLOW is divided among LOW by" in alone
 
 
 def test_regions_that_serve_no_class_without_cpu_are_work_without_transactions():
     serves = {"RGNH": {"HIGH"}, "RGNL": {"LOW"}, "OTHER": {"DDF"}}
     workloads = ("CICS", "CICS", "STC", "STC", "STC")
-    made = entry(with_regions({"RGNH": [0], "RGNL": [1], "OTHER": [0]}, workloads, serves=serves))
+    made = calibrate_lpar(with_regions({"RGNH": [0], "RGNL": [1], "OTHER": [0]}, workloads, serves=serves))
     assert costs(made) == pytest.approx({"HIGH": DEMAND_S[0] / 2, "LOW": DEMAND_S[1]}, rel=0.01)
-    assert "OTHER" in made["capacity"]
-    assert made["usage"]["OTHER"]["evidence"] == OWN_CPU
+    assert "OTHER" in made.busy_components
+    assert made.demands["OTHER"].evidence == OWN_CPU
 
 
 def test_explain_names_what_every_cost_rests_on():

@@ -1,5 +1,7 @@
 """Condition laws of a user's own runs, beside those of the studies."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,10 +74,10 @@ def test_laws_of_a_system_that_fails_are_those_of_the_champion(monkeypatch):
 
 def test_a_history_that_fails_and_a_parameter_that_is_no_number_leave_out_their_system_alone(monkeypatch):
     histories = dict.fromkeys(("PR#A", "PR#B", "PR#C"), history())
-    made = systems.entry(history())
-    monkeypatch.setattr(systems, "entry", lambda _: made)
-    found = iter([{**made, "engines": np.nan}, made, None])
-    monkeypatch.setattr(systems, "with_components", lambda entry, _: next(found) or 1 / 0)
+    made = systems.calibrate_lpar(history())
+    monkeypatch.setattr(systems, "calibrate_lpar", lambda _: made)
+    found = iter([replace(made, engines=np.nan), made, None])
+    monkeypatch.setattr(systems, "with_components", lambda *_: next(found) or 1 / 0)
     fitted = calibrate(NO_POINTS, histories)
     assert list(fitted.systems) == ["PR#B"]
     assert "the parameter engines is nan" in fitted.faults["PR#A"]

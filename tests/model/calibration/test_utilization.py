@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
 
-from model.calibration.family import Priors
+from model.calibration.pooling import Priors
 from model.calibration.utilization import UtilizationLaw
 
 RATES = np.array([1000.0, 2000.0, 3000.0, 4000.0, 5000.0])

@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.calibration.ziips import ziip_pool
+from model.calibration.ziip_pool import ziip_pool
 from tests.cases.histories import history
+from tests.cases.systems import demand
 
 PATIENCE, TAKEN, FLOOR = 1.5, 0.8, 0.01
+ELIGIBLE = replace(demand("class", 1e-3, 0, 3), engine="ziip")
+
 
 
 def leaving(load: np.ndarray, servers: int) -> np.ndarray:
@@ -35,10 +38,10 @@ def test_overflow_is_what_would_wait_long_for_zIIPs(servers: int):
         ziip_s=(on_ziips * given.seconds)[:, None] * one,
         ziip_on_cp_s=(eligible * share * given.seconds)[:, None] * one,
     )
-    overflow = ziip_pool(seen, [0], {"class": {"engine": "ziip"}})["overflow"]
-    assert overflow["patience"]["centre"] == PATIENCE
-    assert overflow["taken"]["centre"] == pytest.approx(TAKEN, rel=0.05)
-    assert overflow["floor"]["centre"] == pytest.approx(FLOOR, abs=0.003)
+    overflow = ziip_pool(seen, [0], {"class": ELIGIBLE}).overflow
+    assert overflow.patience[0] == PATIENCE
+    assert overflow.taken[0] == pytest.approx(TAKEN, rel=0.05)
+    assert overflow.floor[0] == pytest.approx(FLOOR, abs=0.003)
 
 
 def test_gain_of_the_second_thread_follows_from_thread_density():
@@ -54,6 +57,6 @@ def test_gain_of_the_second_thread_follows_from_thread_density():
         density=density,
         ziip_s=on_zip,
     )
-    pool = ziip_pool(seen, [0], {"class": {"engine": "ziip"}})
-    assert pool["threads"] == 2.0
-    assert pool["gain"]["centre"] == pytest.approx(gain, abs=0.01)
+    pool = ziip_pool(seen, [0], {"class": ELIGIBLE})
+    assert pool.threads == 2.0
+    assert pool.gain[0] == pytest.approx(gain, abs=0.01)

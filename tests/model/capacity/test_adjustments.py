@@ -4,7 +4,7 @@ import pytest
 
 from model.calibration.adjustments import read_adjustments
 from model.capacity.adjustments import adjusted, asked, factor, quantity_of
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 
 
 @pytest.fixture(scope="module")

@@ -1,20 +1,22 @@
 """Answers: their form, units and conditions, consistency between metrics, flags, sizing, and refusals."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.calibration.capacity import CapacityModel
-from model.capacity import ask, ensemble
+from model.calibration.points import CapacityModel
+from model.capacity import ask, evaluation
 from model.capacity import bundle as bundles
+from model.capacity.adjustments import Adjustment, Factor
 from model.capacity.ask import size
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
+from tests.cases.systems import DRAWS, RECORDED, grown
 from tests.model.capacity.conftest import predict, value
-from tests.model.capacity.test_questions import HISTORY
 from tests.model.points import made_points
-from tests.serve.test_questions import RECORDED
 
 
 def test_answer_has_the_promised_form(bundle):
@@ -113,11 +115,8 @@ def test_bottleneck_is_named_with_its_utilisation(bundle):
 
 
 def test_parts_of_the_engines_busy_follow_the_engines():
-    entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
-    for table in ("usage", "response"):
-        entry[table] = {name: {**law, "origin": "measured", "part": True} for name, law in entry[table].items()}
-    entry["on_machine"] = {**entry["on_machine"], "engines": 800}
-    answer = predict({"model_version": "test/1", "systems": {"PRDA": entry}}, "PRDA")
+    parameters = replace(RECORDED, machine=replace(RECORDED.machine, engines=800.0))
+    answer = predict({"model_version": "test/1", "systems": {"PRDA": parameters}}, "PRDA")
     names = [station["resource"] for station in answer["bottleneck"]["stations"]]
     parts = [name for name in names if name.startswith("of which ")]
     after = names.index("general-purpose CPs of the LPAR") + 1
@@ -161,13 +160,10 @@ def test_size_says_when_no_number_of_engines_will_do(bundle):
 
 
 def test_size_asks_of_the_machine_to_be_no_busier_than_the_engines():
-    entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
-    for table in ("usage", "response"):
-        entry[table] = {name: {**law, "origin": "measured"} for name, law in entry[table].items()}
-    answer = size({"model_version": "test/1", "systems": {"PRDA": entry}}, "PRDA", max_busy_pct=60)
+    answer = size({"model_version": "test/1", "systems": {"PRDA": RECORDED}}, "PRDA", max_busy_pct=60)
     assert answer["bottleneck"]["resource"] == "machine M1"
     assert answer["bottleneck"]["utilization_pct"] <= 60
-    assert answer["engines"]["value"] > entry["on_machine"]["engines"]
+    assert answer["engines"]["value"] > RECORDED.machine.engines
     assert any("the machine has 8; this answer assumes 15" in note for note in answer["notes"])
     assert {row["limit"] for row in answer["table"] if not row["meets"]} == {"machine M1"}
 
@@ -265,7 +261,7 @@ def test_a_sweep_in_blocks_is_that_of_all_loads_at_once(bundle, monkeypatch):
         return found["notes"], figures
 
     notes, figures = swept()
-    monkeypatch.setattr(ensemble, "BLOCK", 1)
+    monkeypatch.setattr(evaluation, "BLOCK", 1)
     assert swept() == (notes, pytest.approx(figures, rel=1e-6))
 
 
@@ -277,13 +273,9 @@ def test_max_rate_says_when_no_rate_meets_a_response_target(bundle):
 
 
 def test_a_response_target_of_a_class_holds_that_class_alone():
-    slow = HISTORY["response"]["batch"] | {"rest_ms": {"centre": 900.0, "draws": []}}
-    entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
-    entry["response"] = HISTORY["response"] | {"batch": slow}
-    for table in ("usage", "response"):
-        entry[table] = {name: {**law, "origin": "measured"} for name, law in entry[table].items()}
-    entry["growth_per_week"] = [{"centre": 0.01, "draws": [0.01] * 40}] * 2
-    asked = {"model_version": "test/1", "systems": {"PRDA": entry}}
+    slow = replace(RECORDED.responses["batch"], rest_ms=np.full(1 + DRAWS, 900.0))
+    parameters = grown(replace(RECORDED, responses={**RECORDED.responses, "batch": slow}), 0.01)
+    asked = {"model_version": "test/1", "systems": {"PRDA": parameters}}
     at = {"engines": 16}
     assert ask.max_rate(asked, "PRDA", at, max_response_ms=40)["etr_tps"]["value"] == 0
     assert size(asked, "PRDA", max_response_ms=40)["engines"]["value"] is None
@@ -311,9 +303,9 @@ def test_no_number_of_engines_is_tried_long_for_a_response_that_none_gives(bundl
 
 
 def test_an_adjustment_counts_in_the_number_of_engines(bundle):
-    dearer = {"name": "dear", "title": "Dearer", "factors": {"cpu": {"log": 0.5, "log_sd": 0.0}}, "sources": []}
-    entry = {**bundle["systems"]["shop"], "adjustments": {"dear": dearer}}
-    asked = {**bundle, "systems": {"shop": entry}}
+    dearer = Adjustment("dear", "Dearer", {"cpu": Factor(0.5, 0.0)}, ())
+    parameters = replace(bundle["systems"]["shop"], adjustments={"dear": dearer})
+    asked = {**bundle, "systems": {"shop": parameters}}
     plain, more = (size(asked, "shop", {"etr_tps": 6000.0} | at, max_busy_pct=70) for at in ({}, {"adjust.dear": "on"}))
     assert plain["engines"]["value"] < more["engines"]["value"]
 
@@ -422,7 +414,7 @@ def test_a_response_target_without_responses_is_refused():
 
 def test_bundle_is_the_same_text_for_the_same_points(tmp_path, bundle):
     path = bundles.write(bundle, tmp_path / "models" / "champion.json")
-    assert bundles.read(path) == bundle
+    assert bundles.plain(bundles.read(path)) == bundles.plain(bundle)
     assert bundles.dumps(bundles.read(path)) == path.read_text(encoding="utf-8")
 
 
@@ -446,7 +438,7 @@ def test_a_file_that_is_no_bundle_is_refused(text, message):
 
 
 def test_an_answer_says_what_its_validation_says_against_it(bundle):
-    entry = bundle["systems"]["shop"]
+    parameters = bundle["systems"]["shop"]
     missed = {"name": "largest error of totals, %", "value": 5.0, "limit": 3.0, "passed": False}
     backtest = {"metric": "cpu_busy_pct", "class": "", "model_pct": 3.0}
     backtest |= {"baseline": "same hour last week", "baseline_pct": 1.8}
@@ -464,14 +456,15 @@ def test_an_answer_says_what_its_validation_says_against_it(bundle):
             'backtest: "same hour last week" was closer for the response of HIGH (median error 1.8 % against 3 %)',
         ),
     ):
-        judged = {**bundle, "systems": {"shop": {**entry, "gate": gate}}}
+        judged = {**bundle, "systems": {"shop": replace(parameters, gate=gate)}}
         assert any(said in note for note in predict(judged, "shop", {})["notes"])
     assert not any("validation" in note for note in predict(bundle, "shop", {})["notes"])
 
 
 def test_the_condition_of_a_figure_names_each_key_once(bundle):
-    entry = bundle["systems"]["shop"]
-    points = [{**point, "conditions": {"cpu_busy_pct": "group=CPU; machine=m1"}} for point in entry["points"]]
-    published = {**bundle, "systems": {"shop": {**entry, "points": points}}}
+    parameters = bundle["systems"]["shop"]
+    known = {"cpu_busy_pct": "group=CPU; machine=m1"}
+    points = tuple(replace(point, conditions=known) for point in parameters.points)
+    published = {**bundle, "systems": {"shop": replace(parameters, points=points)}}
     asked = predict(published, "shop", {"machine": "m1", "etr_tps": 3000})
     assert value(asked, "cpu_busy_pct")["condition"] == "group=CPU; machine=m1; etr_tps=3000"

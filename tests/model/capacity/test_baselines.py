@@ -1,5 +1,7 @@
 """A response whose changes a baseline predicts more closely than the model, by the backtest at higher loads."""
 
+from dataclasses import replace
+
 import pytest
 
 from model.capacity.ask import compare, max_rate, predict, size, sweep
@@ -21,7 +23,7 @@ def bundle():
 def judged(bundle, **backtest):
     one = {"held_out": HIGHER, "metric": "response_ms", "class": "LOW", "model_pct": 5.0, "baseline_pct": 2.0}
     gate = {"passed": True, "checks": [], "baselines": [one | backtest]}
-    return {**bundle, "systems": {"PRDA": bundle["systems"]["PRDA"] | {"gate": gate}}}
+    return {**bundle, "systems": {"PRDA": replace(bundle["systems"]["PRDA"], gate=gate)}}
 
 
 def response(bundle, at, name="LOW"):
@@ -60,7 +62,7 @@ def what_if(bundle, system, at):
 def test_a_failed_gate_is_in_every_answer(bundle, ask):
     check = {"name": "median error of busy at higher loads, %", "value": 5.0, "limit": 3.0, "passed": False}
     failed = {"passed": False, "checks": [check], "baselines": []}
-    entry = bundle["systems"]["PRDA"] | {"gate": failed}
+    entry = replace(bundle["systems"]["PRDA"], gate=failed)
     answer = ask({**bundle, "systems": {"PRDA": entry}}, "PRDA", PEAK)
     notes = answer.notes if hasattr(answer, "notes") else answer["notes"]
     assert any("did not pass its gate (median error of busy at higher loads, %)" in note for note in notes)

@@ -1,21 +1,23 @@
 """Answers say when the marts published now are defined otherwise than when the model was calibrated."""
 
+from dataclasses import replace
+
 from model.capacity.ask import predict
-from model.capacity.basis import DEFINED_OTHERWISE
 from model.capacity.bundle import build
+from model.capacity.evidence import DEFINITIONS_CHANGED
 from tests.model.calibration.test_components import plain
 
 THEN = {"": "f1", "PRDA": "g1"}
 
 
 def answered(now: dict[str, str] | None, name: str = "PRDA"):
-    made = {**plain(), "definition": THEN.get(name, THEN[""])}
+    made = replace(plain(), definition=THEN.get(name, THEN[""]))
     bundle = build({name: made}, data={"files": 1}, validation={})
     return predict(bundle if now is None else {**bundle, "published_definitions": now}, name, {})
 
 
 def said(answer) -> bool:
-    assert answer.evidence["definitions_changed"] is (DEFINED_OTHERWISE in answer.notes)
+    assert answer.evidence["definitions_changed"] is (DEFINITIONS_CHANGED in answer.notes)
     assert answer.evidence["data"] == {"files": 1}
     return answer.evidence["definitions_changed"]
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.capacity import figures
 from model.capacity.answer import Estimate
-from model.capacity.ensemble import System
-from model.capacity.figures import held_to_no_target
-from model.capacity.parts import Law
-from tests.cases.systems import DRAWS, ENGINES, ENTRY, MACHINE, drawn, response, scenario, usage
+from model.capacity.bottleneck import bottleneck, ziips_without_target
+from model.capacity.evaluation import System
+from model.capacity.parameters import BusyCost, Limit, Overflow, SystemParameters, ZiipPool
+from model.capacity.state import engines_in_use
+from tests.cases.systems import DRAWS, ENGINES, MACHINE, SYSTEM, demand, drawn, response, scenario
 
 
 def estimates(state) -> dict:
@@ -22,14 +22,14 @@ def estimates(state) -> dict:
 
 @given(online=st.floats(1.0, 3000.0), batch=st.floats(1.0, 3000.0))
 def test_limits_hold_the_value(online, batch):
-    for found in estimates(System(ENTRY).evaluate(scenario(online, batch))).values():
+    for found in estimates(System(SYSTEM).evaluate(scenario(online, batch))).values():
         value, lo, hi = (np.inf if figure is None else figure for figure in (found.value, found.lo, found.hi))
         assert lo <= value <= hi
 
 
 @given(online=st.floats(10.0, 900.0), growth=st.floats(1.0, 3.0))
 def test_growth_of_one_class_never_makes_anything_faster_or_less_busy(online, growth):
-    system = System(ENTRY)
+    system = System(SYSTEM)
     before, after = system.evaluate(scenario(online, 500.0)), system.evaluate(scenario(growth * online, 500.0))
     assert (after.busy >= before.busy * (1 - 0.05 * np.log(growth)) - 1e-9).all()
     for key, values in before.response_ms.items():
@@ -37,14 +37,14 @@ def test_growth_of_one_class_never_makes_anything_faster_or_less_busy(online, gr
 
 
 def test_important_work_is_served_first():
-    state = System(ENTRY).evaluate(scenario(1200.0, 1200.0))
+    state = System(SYSTEM).evaluate(scenario(1200.0, 1200.0))
     online, batch = (state.waiting_ms["response_ms", name]["cp"][0, 0] for name in ("online", "batch"))
     used = [state.using_ms["response_ms", name][0, 0] for name in ("online", "batch")]
     assert online / used[0] < batch / used[1]
 
 
 def test_using_waiting_and_rest_are_the_response():
-    state = System(ENTRY).evaluate(scenario(1000.0, 1000.0))
+    state = System(SYSTEM).evaluate(scenario(1000.0, 1000.0))
     for key, values in state.response_ms.items():
         assert state.using_ms[key][0, 0] + sum(w[0, 0] for w in state.waiting_ms[key].values()) == pytest.approx(
             values[0, 0]
@@ -52,18 +52,18 @@ def test_using_waiting_and_rest_are_the_response():
 
 
 def test_a_saturated_lpar_has_no_response_however_much_responses_deviate():
-    unsure = {**response("online"), "noise": drawn(0.0, 3.0, 7)}
-    state = System({**ENTRY, "response": {"online": unsure}}).evaluate(scenario(2500.0, 1000.0))
+    unsure = replace(response("online"), noise=drawn(0.0, 3.0, 7))
+    state = System(replace(SYSTEM, responses={"online": unsure})).evaluate(scenario(2500.0, 1000.0))
     assert np.isinf(state.response_ms["response_ms", "online"]).all()
 
 
 def test_a_saturated_lpar_has_no_response():
-    state = System(ENTRY).evaluate(scenario(2500.0, 1.0))
+    state = System(SYSTEM).evaluate(scenario(2500.0, 1.0))
     assert np.isinf(state.response_ms["response_ms", "online"]).all()
 
 
 def test_important_work_keeps_its_response_where_other_work_saturates_the_engines():
-    alone, flooded = (System(ENTRY).evaluate(scenario(900.0, batch)) for batch in (1.0, 5000.0))
+    alone, flooded = (System(SYSTEM).evaluate(scenario(900.0, batch)) for batch in (1.0, 5000.0))
     assert (flooded.busy > flooded.available).all()
     assert np.isinf(flooded.response_ms["response_ms", "batch"]).all()
     longer = flooded.response_ms["response_ms", "online"][0, 0] / alone.response_ms["response_ms", "online"][0, 0]
@@ -71,14 +71,14 @@ def test_important_work_keeps_its_response_where_other_work_saturates_the_engine
 
 
 def test_cost_per_transaction_grows_with_the_busy_where_it_was_calibrated_to():
-    entry = {**ENTRY, "cost_by_busy": {"centre": 0.3, "draws": [], "from": 2.0 / ENGINES}}
-    at_reference, above = (System(entry).evaluate(scenario(rate, 1e-9)).busy[0, 0] / rate for rate in (1000.0, 1500.0))
+    costly = System(replace(SYSTEM, busy_cost=BusyCost(0.3, 2.0 / ENGINES)))
+    at_reference, above = (costly.evaluate(scenario(rate, 1e-9)).busy[0, 0] / rate for rate in (1000.0, 1500.0))
     assert at_reference == pytest.approx(2e-3, rel=1e-3)
     assert above > 1.02 * at_reference
 
 
 def test_other_lpars_leave_what_the_weight_does_not_guard():
-    system = System({**ENTRY, "on_machine": MACHINE})
+    system = System(replace(SYSTEM, machine=MACHINE))
     free = system.evaluate(scenario(1000.0, 500.0, others=2.0))
     crowded = system.evaluate(scenario(1000.0, 500.0, others=7.0))
     assert 0.95 * ENGINES < free.available[0, 0] < ENGINES
@@ -88,28 +88,27 @@ def test_other_lpars_leave_what_the_weight_does_not_guard():
 
 
 def test_an_overloaded_lpar_uses_no_more_of_its_machine_than_it_gets():
-    system = System({**ENTRY, "on_machine": MACHINE})
+    system = System(replace(SYSTEM, machine=MACHINE))
     state = system.evaluate(scenario(2500.0, 500.0, others=1.0))
     assert state.busy[0, 0] > ENGINES
-    used = {one.resource: one.utilization_pct for one in figures.bottleneck(system, state).stations}
+    used = {one.resource: one.utilization_pct for one in bottleneck(system, state).stations}
     got = state.available[0, 0]
     assert got == pytest.approx(ENGINES, rel=0.01)
     assert used[f"machine {system.machine.name}"] == pytest.approx(100 * (got + 1.0 + 0.1) / 8.0)
 
 
 def test_a_capped_lpar_gets_its_share_and_no_more():
-    system = System({**ENTRY, "on_machine": {**MACHINE, "capped": True}})
+    system = System(replace(SYSTEM, machine=replace(MACHINE, capped=True)))
     assert system.evaluate(scenario(1000.0, 500.0)).available[0, 0] == pytest.approx(2.0)
 
 
-def limit(name: str, **known: float) -> dict:
-    values = {"servers": 1.0, "queues": 1.0, "variability": 1.0, **known}
-    sampled = {key: {"centre": value, "draws": []} for key, value in values.items()}
-    return {"name": name, "members": ["online"], "determined": True, **sampled}
+def with_limit(name: str, **known) -> SystemParameters:
+    """The system with a limit of the class online."""
+    return replace(SYSTEM, limits=(Limit(name, ("online",), **{"determined": True, **known}),))
 
 
 def test_a_limit_adds_its_wait_and_more_places_take_it_away():
-    system, free = System({**ENTRY, "limits": [limit("regions", servers=9.0, hold_s=8e-3)]}), System(ENTRY)
+    system, free = System(with_limit("regions", servers=9.0, hold_s=8e-3)), System(SYSTEM)
     asked = scenario(1000.0, 100.0)
     held, open_ = system.evaluate(asked), free.evaluate(asked)
     key = ("response_ms", "online")
@@ -122,22 +121,21 @@ def test_a_limit_adds_its_wait_and_more_places_take_it_away():
 
 
 def test_a_limit_whose_utilization_is_not_known_is_never_full():
-    unknown = limit("regions", servers=1.0, hold_s=2e-3) | {"determined": False}
-    state = System({**ENTRY, "limits": [unknown]}).evaluate(scenario(900.0, 100.0))
+    unknown = with_limit("regions", servers=1.0, hold_s=2e-3, determined=False)
+    state = System(unknown).evaluate(scenario(900.0, 100.0))
     assert state.limits["regions"][0, 0] < 1.0
     assert np.isfinite(state.response_ms["response_ms", "online"][0, 0])
     assert state.through is None
 
 
-def unsure_of_places() -> dict:
-    """A limit of which four places are the best estimate, and two or eight as likely: of one utilization all."""
-    places = np.where(np.arange(DRAWS) % 2, 2.0, 8.0)
-    sampled = {"servers": {"centre": 4.0, "draws": places.tolist()}}
-    return limit("regions") | sampled | {"hold_s": {"centre": 3.2e-3, "draws": (8e-4 * places).tolist()}}
+def unsure_of_places(determined: bool = True) -> System:
+    """With a limit of which four places are the best estimate, and two or eight as likely: of one utilization all."""
+    places = np.append(4.0, np.where(np.arange(DRAWS) % 2, 2.0, 8.0))
+    return System(with_limit("regions", servers=places, hold_s=8e-4 * places, determined=determined))
 
 
 def test_places_that_are_asked_for_multiply_those_of_every_draw_alike():
-    system, asked = System({**ENTRY, "limits": [unsure_of_places()]}), scenario(1000.0, 100.0)
+    system, asked = unsure_of_places(), scenario(1000.0, 100.0)
     plain, same, fewer = (system.evaluate(one) for one in (asked, asked_for(asked, 4.0), asked_for(asked, 3.2)))
     assert plain.limits["regions"] == pytest.approx(0.8)
     assert same.limits["regions"] == pytest.approx(0.8)
@@ -151,16 +149,15 @@ def asked_for(asked, places: float):
 
 
 def test_places_that_are_asked_for_tell_no_utilization_that_the_records_do_not():
-    unknown = unsure_of_places() | {"determined": False}
-    system = System({**ENTRY, "limits": [unknown]})
+    system = unsure_of_places(determined=False)
     state = system.evaluate(asked_for(scenario(1000.0, 100.0), 2.5))
     assert (state.limits["regions"] < 1.0).all()
-    assert "limit regions" not in {one.resource for one in figures.bottleneck(system, state).stations}
+    assert "limit regions" not in {one.resource for one in bottleneck(system, state).stations}
 
 
 def test_waits_for_engines_stretch_a_limit_that_is_held_there():
     free, held = (
-        System({**ENTRY, "limits": [limit("tcb", servers=4.0, hold_s=2e-3) | {"on_engines": on_engines}]})
+        System(with_limit("tcb", servers=4.0, hold_s=2e-3, on_engines=on_engines))
         for on_engines in (False, True)
     )
     asked = scenario(1700.0, 100.0)
@@ -168,7 +165,7 @@ def test_waits_for_engines_stretch_a_limit_that_is_held_there():
 
 
 def test_classes_beside_a_full_limit_meet_what_it_lets_through():
-    held, free = System({**ENTRY, "limits": [limit("lock", hold_s=2e-3)]}), System(ENTRY)
+    held, free = System(with_limit("lock", hold_s=2e-3)), System(SYSTEM)
     asked = scenario(2000.0, 1500.0)
     online, batch = ("response_ms", "online"), ("response_ms", "batch")
     assert np.isinf(free.evaluate(asked).response_ms[batch][0, 0])
@@ -182,33 +179,34 @@ def test_classes_beside_a_full_limit_meet_what_it_lets_through():
 
 
 def test_an_lpar_of_no_weight_gets_what_is_left():
-    system = System({**ENTRY, "on_machine": {**MACHINE, "share": 0.0}})
+    system = System(replace(SYSTEM, machine=replace(MACHINE, share=0.0)))
     assert system.partition.available(scenario(1.0, 1.0)) == pytest.approx(ENGINES)
     asked = scenario(1.0, 1.0, others=6.0)
     assert system.partition.beside(asked).steadily == pytest.approx(1.9)
     assert (system.partition.available(asked) < 1.9).all()
 
 
+def with_ziip_work() -> dict:
+    return {**SYSTEM.demands, "online:ziip": replace(demand("online", 1e-3, 0, 3), engine="ziip")}
+
+
 def test_ziip_work_overflows_where_it_waits_long_and_a_processor_is_free():
-    known = {"floor": 0.0, "taken": 1.0, "patience": 1.0}
-    overflow = {key: {"centre": value, "draws": []} for key, value in known.items()}
-    laws = ENTRY["usage"] | {"online:ziip": usage("online", 1e-3, 0, 3) | {"engine": "ziip"}}
-    system = System({**ENTRY, "usage": laws, "ziip": {"engines": 2.0, "overflow": overflow}})
+    pool = ZiipPool(2.0, overflow=Overflow(floor=0.0, taken=1.0, patience=1.0))
+    system = System(replace(SYSTEM, demands=with_ziip_work(), ziip=pool))
     spilt = [system.evaluate(scenario(rate, 1e-9, ziips=2.0)).usage["online"][0, 0] / rate for rate in (100.0, 1500.0)]
     assert spilt[0] == pytest.approx(2e-3, rel=0.01)
     assert spilt[1] > 1.03 * spilt[0]
     fewer = system.usage(scenario(1000.0, 1e-9, ziips=1.0)).overflow[0, 0]
     assert fewer > 2.0 * system.usage(scenario(1000.0, 1e-9, ziips=2.0)).overflow[0, 0]
-    assert held_to_no_target(system, system.evaluate(scenario(100.0, 1e-9, ziips=2.0)))
+    assert ziips_without_target(system, system.evaluate(scenario(100.0, 1e-9, ziips=2.0)))
     none = system.evaluate(scenario(1000.0, 1e-9, ziips=0.0))
-    assert not held_to_no_target(system, none)
+    assert not ziips_without_target(system, none)
     assert none.usage["online"][0, 0] == pytest.approx(3.0, rel=1e-6)
 
 
 def test_ziip_work_that_runs_on_general_processors_is_in_the_response_once():
-    laws = ENTRY["usage"] | {"online:ziip": usage("online", 1e-3, 0, 3) | {"engine": "ziip"}}
-    answered = ENTRY["response"] | {"online": response("online") | {"ziip_series": ["online:ziip"]}}
-    system = System({**ENTRY, "usage": laws, "ziip": {"engines": 2.0}, "response": answered})
+    answered = {**SYSTEM.responses, "online": replace(response("online"), ziip_series=("online:ziip",))}
+    system = System(replace(SYSTEM, demands=with_ziip_work(), ziip=ZiipPool(2.0), responses=answered))
     on_ziips, on_cps = (system.evaluate(scenario(10.0, 1e-9, ziips=n)) for n in (2.0, 0.0))
     key = ("response_ms", "online")
     assert on_ziips.using_ms[key][0, 0] == pytest.approx(3.0, rel=1e-6)
@@ -216,13 +214,14 @@ def test_ziip_work_that_runs_on_general_processors_is_in_the_response_once():
 
 
 def test_less_work_than_was_measured_takes_engines_whatever_the_line():
-    entry = {
-        **usage("all", 0.02, 0, 1),
-        "support": [900.0, 1000.0],
-        "coef": [-0.2, 1.2, 0.0],
-        "draws": {"coef": [[-0.4, 1.4, 0.0]], "noise": [0.0], "drift": [0.0]},
-    }
-    used = Law.of("lpar", entry).usage(np.tile([10.0, 100.0, 899.99, 900.0, 1000.0], (2, 1)))
+    law = replace(
+        demand("all", 0.02, 0, 1),
+        support=(900.0, 1000.0),
+        coef=np.array([[-0.2, 1.2, 0.0], [-0.4, 1.4, 0.0]]),
+        noise=np.zeros(2),
+        drift=np.zeros(2),
+    )
+    used = engines_in_use(law, np.tile([10.0, 100.0, 899.99, 900.0, 1000.0], (2, 1)))
     np.testing.assert_allclose(used[:, 1], 10 * used[:, 0], rtol=0.05)
     np.testing.assert_allclose(used[:, 2], used[:, 3], rtol=1e-3)
     assert (np.diff(used) > 0).all() and (used > 0).all()

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from model.capacity.ask import explain
-from model.capacity.ensemble import System
-from model.capacity.explain import _held
-from model.capacity.figures import figure_draws
-from model.capacity.loads import understand
+from model.capacity.evaluation import System
+from model.capacity.explain import groups_held
+from model.capacity.figures import figure_draws, figures_of
+from model.capacity.question import parse
 from tests.cases.histories import bundle_of, history
 
 
@@ -23,12 +23,12 @@ def test_a_share_is_the_variance_that_goes_where_its_assumption_is_held_alone(as
     ready = System(bundle()["systems"]["PRDA"])
 
     def variances(held: System) -> dict[tuple[str, str], float]:
-        state = held.evaluate(understand(held, dict(asked)).scenario)
-        drawn = {(one["metric"], one.get("class", "")): figure_draws(held, state, one) for one in held.entry["outputs"]}
+        state = held.evaluate(parse(held, dict(asked)).scenario)
+        drawn = {(one.metric, one.class_name): figure_draws(held, state, one) for one in figures_of(held.parameters)}
         return {key: np.var(draws[1:]) for key, draws in drawn.items() if draws is not None}
 
     whole = variances(ready)
-    left = {group: variances(System(entry)) for group, entry in _held(ready.entry).items()}
+    left = {group: variances(System(one)) for group, one in groups_held(ready.parameters).items()}
     for row in explain(bundle(), "PRDA", asked)["sensitivity"]:
         key = row["metric"], row["class"]
         went = {group: max(0.0, 1.0 - one[key] / whole[key]) for group, one in left.items()}

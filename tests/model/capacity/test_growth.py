@@ -1,17 +1,19 @@
 """Growth after the records: by the trend from their end, damped where they are short, with seasons, and as planned."""
 
 import datetime as dt
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from model.capacity.ask import headroom, predict
-from model.capacity.ensemble import System
+from model.capacity.evaluation import System
 from model.capacity.growth import Span, effective_weeks, grown, is_month_end, others_grown, seasonal
-from model.capacity.loads import understand
-from model.capacity.questions import QuestionError
+from model.capacity.parameters import Growth, RecordedIntervals
+from model.capacity.question import parse
+from model.capacity.values import QuestionError
 from tests.cases.histories import bundle_of, history
-from tests.model.capacity.test_questions import HISTORY
+from tests.cases.systems import HISTORY
 
 RATE = 0.02
 
@@ -20,29 +22,29 @@ def system(days=100, **trend):
     """A system with an interval an hour for so many days, until 9 January 2027, whose classes grow by two percent."""
     hours = 24 * days
     starts = np.datetime64("2027-01-10T00:00") - (hours - np.arange(hours)) * np.timedelta64(1, "h")
-    profile = {"start_local": [str(one) for one in starts], "seconds": 3600, "rates": [[100.0] * hours, [50.0] * hours]}
-    growth = {"centre": RATE, "draws": [RATE] * 40, **trend}
-    entry = {key: value for key, value in HISTORY.items() if key not in ("on_machine", "weights")}
-    return System({**entry, "profile": profile, "operating": 10, "growth_per_week": [growth, growth]})
+    rates = np.repeat([[100.0], [50.0]], hours, axis=1)
+    recorded = RecordedIntervals(tuple(str(one) for one in starts), 3600.0, rates)
+    classes = tuple(replace(one, growth=Growth(RATE, **trend)) for one in HISTORY.classes)
+    return System(replace(HISTORY, machine=None, weights=None, recorded=recorded, peak=10, classes=classes))
 
 
 def factor(ready, when, **asked):
     """Growth of both classes from the recorded peak until a date to come, at the centre."""
-    load = understand(ready, {"when": when, **{key.replace("__", "."): value for key, value in asked.items()}})
+    load = parse(ready, {"when": when, **{key.replace("__", "."): value for key, value in asked.items()}})
     return (load.scenario.rates / [[[100.0, 50.0]]])[0, 0]
 
 
 def weeks(ready, when):
     """Weeks from the end of the records to a date."""
     return float(
-        (np.datetime64(when, "s") - np.datetime64(ready.entry["profile"]["start_local"][-1], "s"))
+        (np.datetime64(when, "s") - ready.parameters.recorded.times[-1])
         / np.timedelta64(7, "D")
     )
 
 
 def test_a_load_grows_from_its_own_time_through_the_end_of_the_records():
     ready = system()
-    start = np.datetime64(ready.entry["profile"]["start_local"][10], "s")
+    start = ready.parameters.recorded.times[10]
     since = float((np.datetime64("2027-03-01", "s") - start) / np.timedelta64(7, "D"))
     assert factor(ready, "2027-03-01") == pytest.approx([np.exp(RATE * since)] * 2)
 
@@ -64,14 +66,16 @@ def test_an_uncertain_level_widens_with_the_root_of_time():
 
 
 def test_days_of_the_week_and_ends_of_months_have_their_own_load():
-    trend = {"weekday": [0.0, 0.0, 0.0, 0.0, 0.0, -1.0, -1.2], "month_end": 0.3}
+    trend = {"weekday": (0.0, 0.0, 0.0, 0.0, 0.0, -1.0, -1.2), "month_end": 0.3}
     ready = system(**trend)
     # The recorded load is of a Friday; the end of February 2027 is a Friday, the last day of January a Sunday.
-    assert np.datetime64(ready.entry["profile"]["start_local"][10], "D").astype(object).weekday() == 4
+    friday = ready.parameters.recorded.times[10].astype("datetime64[D]").astype(object)
+    assert friday.weekday() == 4
     plain = system()
     for when, log in (("2027-02-26", 0.3), ("2027-02-27", -1.0), ("2027-01-29", 0.3), ("2027-02-01", 0.0)):
         assert factor(ready, when) / factor(plain, when) == pytest.approx([np.exp(log)] * 2), when
-    assert seasonal(trend, np.datetime64("2027-01-29"), np.datetime64("2027-01-31")) == pytest.approx(-1.5)
+    later = seasonal(Growth(RATE, **trend), np.datetime64("2027-01-29"), np.datetime64("2027-01-31"))
+    assert later == pytest.approx(-1.5)
     days = [dt.date(2027, 1, day) for day in range(1, 32)]
     assert [day.day for day in days if is_month_end(day)] == [29]
 
@@ -91,7 +95,7 @@ def test_steps_come_on_their_date_and_seasons_in_their_months():
     ready = system()
     steps = {"step_pct.online": "2027-03-01:20,2027-06-01:-5"}
     for when, more in (("2027-02-27", 1.0), ("2027-03-02", 1.2), ("2027-06-02", 1.2 * 0.95)):
-        load = understand(ready, {"when": when, **steps}).scenario.rates[0, 0]
+        load = parse(ready, {"when": when, **steps}).scenario.rates[0, 0]
         assert load / factor(ready, when) / [100.0, 50.0] == pytest.approx([more, 1.0]), when
     # The recorded load is of October.
     assert factor(ready, "2027-12-10", season_pct="10:10,12:30") / factor(ready, "2027-12-10") == pytest.approx(
@@ -111,7 +115,7 @@ def test_steps_come_on_their_date_and_seasons_in_their_months():
 )
 def test_a_plan_that_cannot_be_read_is_refused_with_its_form(at, field, message):
     with pytest.raises(QuestionError, match=message) as refused:
-        understand(system(), {"when": "2027-03-01", **at})
+        parse(system(), {"when": "2027-03-01", **at})
     assert refused.value.field == field
 
 

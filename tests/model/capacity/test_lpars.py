@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from model.calibration.history import SharedMachine
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
 from model.capacity import msu
 from model.capacity.ask import headroom, predict, size
 from model.capacity.bundle import build
-from model.capacity.ensemble import System
-from model.capacity.loads import understand
+from model.capacity.evaluation import System
 from model.capacity.msu_forecast import RecordedMsu, forecast_msu
-from model.capacity.questions import QuestionError
-from model.capacity.ziips import unmeasured
+from model.capacity.question import parse
+from model.capacity.values import QuestionError
+from model.capacity.ziip_pool import prior_pool
 from model.queueing.lpar_share import Sharer
 from tests.cases.histories import ENGINES, SECONDS, history
 
@@ -47,8 +47,7 @@ def bundle():
     ratings = {"SYSA": RATING, "SYSZ": RATING / 1.5}
     systems = {}
     for name, given in histories.items():
-        made = {**entry(given), **msu.ratings(ratings[name], ratings[name])}
-        systems[name] = {**made, "outputs": [*made["outputs"], *msu.outputs(made)]}
+        systems[name] = replace(calibrate_lpar(given), **msu.ratings(ratings[name], ratings[name]))
     return build(systems, data={}, validation={})
 
 
@@ -214,11 +213,10 @@ def test_what_cannot_be_is_refused_with_what_can(bundle, at, field, message):
 @pytest.mark.parametrize(("physical", "left"), [(6, 2.0), (5, 2.0), (4, 2.0), (3, 1.5), (2, 0.5)])
 def test_the_zIIPs_left_are_those_that_the_others_do_not_use(bundle, physical, left):
     made = bundle["systems"]["SYSA"]
-    times = len(made["profile"]["start_local"])
-    shared = {**made["on_machine"], "ziips": 6.0}
-    profile = {**made["profile"], "ziip_others": [1.5] * times}
-    system = System({**made, "on_machine": shared, "profile": profile, "ziip": unmeasured(2.0, 128)})
-    assert understand(system, {"physical_ziips": physical}).scenario.ziips_left == left
+    used = np.full(len(made.recorded.start_local), 1.5)
+    machine, recorded = replace(made.machine, ziips=6.0), replace(made.recorded, ziip_others=used)
+    system = System(replace(made, machine=machine, recorded=recorded, ziip=prior_pool(2.0, 128)))
+    assert parse(system, {"physical_ziips": physical}).scenario.ziips_left == left
 
 
 def test_a_forecast_of_msu_refuses_lpars_that_move(bundle):
@@ -229,6 +227,6 @@ def test_a_forecast_of_msu_refuses_lpars_that_move(bundle):
 
 
 def test_an_lpar_without_a_recorded_machine_has_none_to_change():
-    given = build({"PRDA": entry(history())}, data={}, validation={})
+    given = build({"PRDA": calibrate_lpar(history())}, data={}, validation={})
     with pytest.raises(QuestionError, match="show no machine that the LPAR shares"):
         predict(given, "PRDA", {"physical_cps": 8})

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from model.calibration.history import SharedMachine
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
 from model.capacity import msu
 from model.capacity.ask import headroom, predict, size
 from model.capacity.bundle import build
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 from model.hardware.imported import read_ratings
 from model.hardware.ratings import engine_speed
 from tests.cases.histories import ENGINES, SECONDS, history
@@ -19,8 +19,8 @@ RATING = 60_000.0
 
 
 def bundle(given=None, rating=RATING):
-    made = {**entry(given or history()), **msu.ratings(rating, rating)}
-    return build({"PRDA": {**made, "outputs": [*made["outputs"], *msu.outputs(made)]}}, data={}, validation={})
+    made = replace(calibrate_lpar(given or history()), **msu.ratings(rating, rating))
+    return build({"PRDA": made}, data={}, validation={})
 
 
 def value(answer, metric, station=""):
@@ -79,7 +79,7 @@ def test_the_four_hour_average_keeps_within_a_cap(cap):
 
 def test_headroom_within_a_response_target_needs_responses():
     found = bundle()
-    found["systems"]["PRDA"] |= {"response": {}, "outputs": []}
+    found["systems"] = {"PRDA": replace(found["systems"]["PRDA"], responses={})}
     with pytest.raises(QuestionError, match="no response of PRDA was measured"):
         headroom(found, "PRDA", max_response_ms=5)
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from model.capacity.msu_forecast import RecordedMsu, forecast_msu
-from model.capacity.questions import QuestionError
-from tests.model.capacity.test_questions import HISTORY
-from tests.serve.test_questions import RECORDED
+from model.capacity.values import QuestionError
+from tests.cases.systems import RECORDED, grown
 
 DAYS = 21
 STARTS = np.datetime64("2026-09-07T00:00:00", "s") + np.arange(24 * DAYS) * np.timedelta64(3600, "s")
@@ -21,11 +20,8 @@ def lpar(name: str, system: str, shift: int = 0) -> RecordedMsu:
 
 @pytest.fixture(scope="module")
 def bundle() -> dict:
-    entry = {**HISTORY, **RECORDED, "intervals": 8, "seconds": 14400.0}
-    entry["growth_per_week"] = [{"centre": 0.01, "draws": [0.009, 0.011] * 20}] * 2
-    for table in ("usage", "response"):
-        entry[table] = {name: {**law, "origin": "measured"} for name, law in entry[table].items()}
-    return {"model_version": "test/1", "systems": {"PRDA": entry}}
+    growth = np.append(0.01, [0.009, 0.011] * 20)
+    return {"model_version": "test/1", "systems": {"PRDA": grown(RECORDED, growth)}}
 
 
 def by_name(found: dict) -> dict:
@@ -84,9 +80,9 @@ def test_a_change_comes_on_top_of_growth_for_its_system_alone(bundle):
 
 
 def test_a_forecast_beyond_what_the_engines_give_says_so_with_the_date(bundle):
-    entry = bundle["systems"]["PRDA"]
-    rating = 160.0 / entry["engines"]
-    rated = {**bundle, "systems": {"PRDA": {**entry, "msu_per_engine": rating}}}
+    parameters = bundle["systems"]["PRDA"]
+    rating = 160.0 / parameters.engines
+    rated = {**bundle, "systems": {"PRDA": replace(parameters, msu_per_engine=rating)}}
     found = forecast_msu(rated, [lpar("PRDA", "PRDA"), lpar("PRDB", "other")])
     alone, machine = found["subjects"][0]["forecast"], found["subjects"][-1]["forecast"]
     assert max(step["hi"] for step in alone) == pytest.approx(160.0)
@@ -95,7 +91,7 @@ def test_a_forecast_beyond_what_the_engines_give_says_so_with_the_date(bundle):
     [note] = [note for note in found["notes"] if "engines give" in note]
     assert "160 MSU" in note
     assert note.endswith(f"from {dates[8]} on")
-    more = {"engines": 2 * entry["engines"]}
+    more = {"engines": 2 * parameters.engines}
     assert not any(
         "engines give" in n
         for n in forecast_msu(rated, [lpar("PRDA", "PRDA")], system="PRDA", at=more, weeks=8)["notes"]

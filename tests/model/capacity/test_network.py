@@ -5,21 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import SystemDescription
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
+from model.calibration.points import CapacityModel
 from model.capacity.ask import predict
 from model.capacity.bundle import build
-from model.capacity.ensemble import System
-from model.capacity.loads import Load
-from model.capacity.network import describe, described, gamma_scv
-from model.capacity.questions import QuestionError
-from model.capacity.simulation import simulated
+from model.capacity.evaluation import System
+from model.capacity.network_export import export, export_network, gamma_scv
+from model.capacity.parameters import Limit, Overflow, ZiipPool
+from model.capacity.question import Question
+from model.capacity.simulation import simulate_system
+from model.capacity.values import QuestionError
 from model.network import Network
 from model.network.exact import solve
 from model.network.simulator import simulate
 from tests.cases.histories import history
-from tests.cases.systems import ENTRY, MACHINE, drawn, response, scenario, usage
+from tests.cases.systems import MACHINE, SYSTEM, demand, response, scenario
 from tests.model.points import made_points
 
 HORIZON = 60_000
@@ -30,7 +31,7 @@ def bundle():
     points = made_points("shop", [2000.0, 4000.0, 6000.0], fixed=0.2, demand_us=1000.0, noise=0.002)
     points["total_shop_response_ms"] = [8.0, 8.3, 9.1]
     about = SystemDescription("shop", workload="shop", machine="m1", engines=8)
-    systems = CapacityModel({"shop": about}).fit(points).systems_ | {"PRDA": entry(history())}
+    systems = CapacityModel({"shop": about}).fit(points).systems_ | {"PRDA": calibrate_lpar(history())}
     return build(systems, data={}, validation={})
 
 
@@ -43,7 +44,7 @@ def value(answer, metric, of=""):
     [("shop", {"etr_tps": 5000.0}), ("shop", {"point": "2"})],
 )
 def test_the_exported_network_is_solved_to_the_prediction(bundle, system, at):
-    network = Network.from_toml(described(bundle, system, at).network.to_toml())
+    network = Network.from_toml(export_network(bundle, system, at).network.to_toml())
     solution, answer = solve(network), predict(bundle, system, at)
     busy = 100.0 * solution.utilisation[:, network.station_names.index("cp")].sum()
     assert busy == pytest.approx(value(answer, "cpu_busy_pct"), rel=1e-6)
@@ -56,7 +57,7 @@ def test_the_exported_network_is_solved_to_the_prediction(bundle, system, at):
 
 @pytest.mark.slow
 def test_a_simulated_system_has_the_figures_of_its_prediction(bundle):
-    found, answer = simulated(bundle, "PRDA", horizon=HORIZON), predict(bundle, "PRDA")
+    found, answer = simulate_system(bundle, "PRDA", horizon=HORIZON), predict(bundle, "PRDA")
     assert [(o.metric, o.condition, o.unit) for o in found.outputs] == [
         (o.metric, o.condition, o.unit) for o in answer.outputs
     ]
@@ -70,12 +71,12 @@ def test_a_simulated_system_has_the_figures_of_its_prediction(bundle):
 
 def ranked(**more):
     """The two classes of the made system, with more."""
-    return System({**ENTRY, **more})
+    return System(replace(SYSTEM, **more))
 
 
 def played(system, asked):
-    load = Load(asked, {}, None, "", {})
-    found = describe(system, load, "test", "test")
+    load = Question(asked, {}, None, "", {})
+    found = export(system, load, "test", "test")
     return found, simulate(found.network, seed=1, horizon=HORIZON)
 
 
@@ -97,18 +98,17 @@ def test_limits_are_played_as_they_are_answered(held):
     limits = []
     for number, (name, on_engines) in enumerate(held.items()):
         hold_s = (2e-3 - number * 5e-4) if on_engines else 4e-3
-        values = {"servers": 8.0, "queues": 1.0, "variability": 1.0, "hold_s": hold_s}
-        one = {"name": name, "members": ["online"], "determined": True, "on_engines": on_engines}
-        limits.append(one | {key: {"centre": value, "draws": []} for key, value in values.items()})
-    agree(*played(ranked(limits=limits), scenario(900.0, 300.0)), within=0.05)
+        one = Limit(name, ("online",), servers=8.0, hold_s=hold_s, determined=True, on_engines=on_engines)
+        limits.append(one)
+    agree(*played(ranked(limits=tuple(limits)), scenario(900.0, 300.0)), within=0.05)
 
 
 def test_overflowing_ziip_work_is_played_as_it_is_answered():
-    laws = ENTRY["usage"] | {"online:ziip": usage("online", 1e-3, 0, 3) | {"engine": "ziip"}}
-    laws["ziip_work"] = usage("ziip_work", 1e-3, 0, 4) | {"engine": "ziip_busy", "driver": "ziip_work", "part": False}
-    answered = ENTRY["response"] | {"online": response("online") | {"ziip_series": ["online:ziip"]}}
-    overflow = {"floor": drawn(0.05, 0.0, 1), "taken": drawn(0.5, 0.0, 1), "patience": drawn(1.0, 0.0, 1)}
-    system = ranked(usage=laws, response=answered, ziip={"engines": 2.0, "overflow": overflow})
+    laws = {**SYSTEM.demands, "online:ziip": replace(demand("online", 1e-3, 0, 3), engine="ziip")}
+    laws["ziip_work"] = replace(demand("ziip_work", 1e-3, 0, 4), engine="ziip_busy", additive=False)
+    answered = {**SYSTEM.responses, "online": replace(response("online"), ziip_series=("online:ziip",))}
+    pool = ZiipPool(2.0, overflow=Overflow(floor=0.05, taken=0.5, patience=1.0))
+    system = ranked(demands=laws, responses=answered, ziip=pool)
     found, result = played(system, scenario(900.0, 200.0, ziips=2.0))
     agree(found, result, within=0.05)
     busy = result.stations["cp"].utilization
@@ -116,7 +116,7 @@ def test_overflowing_ziip_work_is_played_as_it_is_answered():
 
 
 def test_the_machine_of_an_lpar_is_in_its_network():
-    system = System({**ENTRY, "on_machine": MACHINE})
+    system = ranked(machine=MACHINE)
     found, result = played(system, scenario(900.0, 300.0, others=3.0))
     assert found.network.station("cp").lpar.weight == pytest.approx(250.0)
     assert result.machines["M1"].value == pytest.approx(found.state.machine_busy[0, 0], rel=0.03)
@@ -124,14 +124,14 @@ def test_the_machine_of_an_lpar_is_in_its_network():
 
 def test_a_load_without_steady_state_has_no_network(bundle):
     with pytest.raises(QuestionError, match="saturated"):
-        described(bundle, "PRDA", {"growth_pct": 400})
+        export_network(bundle, "PRDA", {"growth_pct": 400})
     for system in bundle["systems"]:
         with pytest.raises(QuestionError, match="saturated"):
-            described(bundle, system, {"cpu_busy_pct": 100.0})
+            export_network(bundle, system, {"cpu_busy_pct": 100.0})
     system = ranked()
     with pytest.raises(QuestionError, match="saturated"):
-        describe(
-            system, Load(replace(scenario(900.0, 300.0), rates=np.array([[[9e3, 1.0]]])), {}, None, "", {}), "", ""
+        export(
+            system, Question(replace(scenario(900.0, 300.0), rates=np.array([[[9e3, 1.0]]])), {}, None, "", {}), "", ""
         )
 
 

@@ -1,22 +1,24 @@
 """Engine time that adjustments move from CPs to zIIPs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from model.calibration.adjustments import read_adjustments
-from model.capacity.adjustments import to_plain
 from model.capacity.ask import compare, explain, predict, size, sweep
-from model.capacity.offload import _together, with_ziips
-from model.capacity.parts import Law
-from model.capacity.questions import QuestionError
+from model.capacity.parameters import ZiipPool
+from model.capacity.state import engines_in_use
+from model.capacity.values import QuestionError
+from model.capacity.ziip_offload import _sum, with_ziips
 
 HALF = {"etr_tps": 4000.0, "adjust.ziip_offload": 0.5}
 
 
 @pytest.fixture(scope="module")
 def shop(bundle):
-    entry = {**bundle["systems"]["shop"], "adjustments": to_plain(read_adjustments())}
-    return {**bundle, "systems": {"shop": entry}}
+    parameters = replace(bundle["systems"]["shop"], adjustments=read_adjustments())
+    return {**bundle, "systems": {"shop": parameters}}
 
 
 def figures(answer):
@@ -52,9 +54,9 @@ def test_without_ziips_nothing_is_moved_and_it_says_so(shop):
 
 
 def test_with_zero_ziips_a_system_with_them_has_nothing_to_move_work_to(shop):
-    entry = {**shop["systems"]["shop"], "ziip": {"engines": 2.0}}
-    assert with_ziips(entry, {**HALF, "ziip_engines": 0}) is entry
-    assert with_ziips(entry, HALF) is not entry
+    parameters = replace(shop["systems"]["shop"], ziip=ZiipPool(2.0))
+    assert with_ziips(parameters, {**HALF, "ziip_engines": 0}) is parameters
+    assert with_ziips(parameters, HALF) is not parameters
 
 
 def test_a_range_of_ziips_is_answered_as_each_number_of_them(shop):
@@ -99,16 +101,17 @@ def test_every_question_knows_of_it(shop):
 
 
 def test_a_system_is_as_it_was_without_such_a_question(shop):
-    entry = shop["systems"]["shop"]
+    parameters = shop["systems"]["shop"]
     for at in ({}, {"adjust.encryption": "on", "ziip_engines": 2}, {"adjust.ziip_offload": "off", "ziip_engines": 2}):
-        assert with_ziips(entry, at) is entry
+        assert with_ziips(parameters, at) is parameters
 
 
 def test_two_laws_of_one_driver_add_up(shop):
-    first, *_ = (law for law in shop["systems"]["shop"]["usage"].values())
-    other = {**first, "reference_rate": 2.5 * first["reference_rate"], "scale": 3.0, "coef": [0.1, 0.7, 0.2]}
-    rate = np.array([[0.9 * first["reference_rate"]]])
-    one, two, both = (Law.of("x", law).usage(rate)[0, 0] for law in (first, other, _together(first, other)))
+    first, *_ = (law for law in shop["systems"]["shop"].demands.values())
+    coef = np.repeat([[0.1, 0.7, 0.2]], len(first.coef), axis=0)
+    other = replace(first, reference_rate=2.5 * first.reference_rate, scale=3.0, coef=coef)
+    rate = np.array([[0.9 * first.reference_rate]])
+    one, two, both = (engines_in_use(law, rate)[0, 0] for law in (first, other, _sum(first, other)))
     assert both == pytest.approx(one + two)
 
 

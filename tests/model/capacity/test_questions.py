@@ -1,55 +1,42 @@
 """Reading questions: keys and classes, the loads they stand for, and what is refused."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.capacity.ensemble import System
-from model.capacity.figures import figure_draws
-from model.capacity.loads import understand
-from model.capacity.questions import QuestionError, check_keys, growth, streams_named, whole
-from tests.cases.systems import DRAWS, ENTRY, MACHINE
-
-STARTS = [f"2026-11-0{day}T{hour:02d}:{minute:02d}" for day in (2, 3) for hour in (9, 10) for minute in (0, 30)]
-RATES = [[100.0 + 10 * i for i in range(8)], [50.0 + i for i in range(8)]]
-HISTORY = {
-    **ENTRY,
-    "streams": [
-        {"name": "online", "report_class": "RWEB", "workload": "shop"},
-        {"name": "batch", "report_class": "RBATCH", "workload": "shop"},
-    ],
-    "profile": {"start_local": STARTS, "seconds": 1800, "rates": RATES, "others": [1.0 + i for i in range(8)]},
-    "operating": 7,
-    "on_machine": MACHINE,
-    "weights": {"own": 100, "total": 400},
-    "n_way": {"unrated": {"centre": 0.02, "draws": [0.02] * 40}},
-    "points": [],
-}
+from model.capacity.evaluation import System
+from model.capacity.figures import Figure, figure_draws
+from model.capacity.parameters import Limit, RecordedIntervals, TransactionClass
+from model.capacity.question import parse
+from model.capacity.question_keys import check_keys, streams_named
+from model.capacity.values import QuestionError, growth_factor, must_be_whole
+from tests.cases.systems import DRAWS, HISTORY, grown
 
 
 def rates(**asked) -> list[float]:
     """Transactions/s by class at the centre."""
     at = {key.replace("__", "."): value for key, value in asked.items()}
-    return understand(System(HISTORY), at).scenario.rates[0, 0].tolist()
+    return parse(System(HISTORY), at).scenario.rates[0, 0].tolist()
 
 
 def test_without_a_load_the_operating_interval_is_asked():
-    load = understand(System(HISTORY), {})
+    load = parse(System(HISTORY), {})
     assert load.scenario.rates[0, 0].tolist() == [170.0, 57.0]
     assert load.at == {"etr_tps": 227.0, "when": "2026-11-03T10:30"}
 
 
 def test_a_recorded_interval_is_found_by_any_moment_in_it():
     assert rates(when="2026-11-02T09:45") == [110.0, 51.0]
-    load = understand(System(HISTORY), {"when": "2026-11-02T09:45"})
+    load = parse(System(HISTORY), {"when": "2026-11-02T09:45"})
     assert load.scenario.others[0, 0] == 2.0
 
 
 def test_a_recorded_date_is_its_busiest_interval_and_not_midnight():
-    load = understand(System(HISTORY), {"when": "2026-11-02"})
+    load = parse(System(HISTORY), {"when": "2026-11-02"})
     assert load.scenario.rates[0, 0].tolist() == [130.0, 53.0]
     assert load.notes == ("when: the busiest recorded interval of that day, 2026-11-02T10:30:00",)
 
@@ -58,11 +45,11 @@ EARLY = {"shifts": {"early": {"hours": ["09:00", "10:00"]}, "sunday": {"days": [
 
 
 def test_a_shift_starts_from_its_busiest_interval():
-    history = {**HISTORY, "calendar": EARLY}
-    load = understand(System(history), {"shift": "early"})
+    history = replace(HISTORY, calendar=EARLY)
+    load = parse(System(history), {"shift": "early"})
     assert load.at["when"] == "2026-11-03T09:30"
     assert load.scenario.rates[0, 0].tolist() == [150.0, 55.0]
-    of_day = understand(System(history), {"shift": "early", "when": "2026-11-02"})
+    of_day = parse(System(history), {"shift": "early", "when": "2026-11-02"})
     assert of_day.scenario.rates[0, 0].tolist() == [110.0, 51.0]
 
 
@@ -77,19 +64,18 @@ def test_a_shift_starts_from_its_busiest_interval():
 )
 def test_a_shift_without_intervals_is_refused_with_the_reason(asked, expected):
     with pytest.raises(QuestionError, match=expected):
-        understand(System({**HISTORY, "calendar": EARLY}), asked)
+        parse(System(replace(HISTORY, calendar=EARLY)), asked)
 
 
 def test_an_hour_of_the_week_is_the_mean_of_its_intervals_and_says_so():
-    load = understand(System(HISTORY), {"when": "Mon 10:00"})
+    load = parse(System(HISTORY), {"when": "Mon 10:00"})
     assert load.scenario.rates[0, 0].tolist() == [125.0, 52.5]
     assert load.notes == ("when: the mean of 2 recorded intervals of that hour of the week",)
     assert load.at["when"] == "Mon 10:00"
 
 
 def test_a_date_to_come_is_answered_as_that_date():
-    entry = {**HISTORY, "growth_per_week": [{"centre": 0.01, "draws": [0.01] * 40}] * 2}
-    load = understand(System(entry), {"when": "2026-12-01"})
+    load = parse(System(grown(HISTORY, 0.01)), {"when": "2026-12-01"})
     assert (load.at["when"], load.start) == ("2026-12-01", "2026-12-01T00:00:00")
 
 
@@ -97,10 +83,9 @@ def test_a_date_to_come_is_answered_as_that_date():
 def test_an_hour_to_come_is_no_surer_for_intervals_that_are_shorter(parts):
     weeks = [100.0, 120.0, 90.0, 110.0]
     starts = [f"2026-11-{day:02d}T10:{60 // parts * part:02d}:00" for day in (2, 9, 16, 23) for part in range(parts)]
-    own = np.repeat(weeks, parts).tolist()
-    profile = {"start_local": starts, "seconds": 3600 // parts, "rates": [own, own], "others": own}
-    trend = [{"centre": 0.0, "draws": [0.0] * 40}] * 2
-    load = understand(System({**HISTORY, "profile": profile, "growth_per_week": trend}), {"when": "2026-11-30T10:30"})
+    own = np.repeat(weeks, parts)
+    recorded = RecordedIntervals(tuple(starts), 3600.0 / parts, np.stack([own, own]), others=own)
+    load = parse(System(grown(replace(HISTORY, recorded=recorded), 0.0)), {"when": "2026-11-30T10:30"})
     found = load.scenario.rates[:, 0, 0]
     assert found[0] == np.mean(weeks)
     assert found[1:].std() / found[0] == pytest.approx(np.std(weeks, ddof=1) / 2 / np.mean(weeks), rel=0.3)
@@ -108,12 +93,11 @@ def test_an_hour_to_come_is_no_surer_for_intervals_that_are_shorter(parts):
 
 def test_an_hour_that_was_recorded_once_is_as_unsure_as_days_differ_at_that_hour():
     starts = [f"2026-11-{day:02d}T10:00:00" for day in (2, 3, 4, 5)]
-    own = [100.0, 120.0, 90.0, 110.0]
-    profile = {"start_local": starts, "seconds": 3600, "rates": [own, own], "others": own}
-    trend = [{"centre": 0.0, "draws": [0.0] * 40}] * 2
-    system = System({**HISTORY, "profile": profile, "growth_per_week": trend, "operating": 3})
+    own = np.array([100.0, 120.0, 90.0, 110.0])
+    recorded = RecordedIntervals(tuple(starts), 3600.0, np.stack([own, own]), others=own)
+    system = System(grown(replace(HISTORY, recorded=recorded, peak=3), 0.0))
     hour, day = (
-        understand(system, {"when": when}).scenario.rates[:, 0, 0] for when in ("2026-11-09T10:30", "2026-11-09")
+        parse(system, {"when": when}).scenario.rates[:, 0, 0] for when in ("2026-11-09T10:30", "2026-11-09")
     )
     assert hour[0] == 100.0
     assert hour[1:].std() / hour[0] == pytest.approx(np.std(own, ddof=1) / np.mean(own), rel=0.3)
@@ -134,16 +118,18 @@ def test_a_rate_of_a_class_replaces_what_was_recorded():
 
 def test_a_cap_that_holds_nothing_back_is_said_to():
     engines = System(HISTORY).engines
-    assert understand(System(HISTORY), {"cap_engines": engines + 12}).notes == (
+    assert parse(System(HISTORY), {"cap_engines": engines + 12}).notes == (
         f"cap_engines: {engines + 12:g} engines have no effect, because the LPAR has {engines:g}",
     )
-    assert understand(System(HISTORY), {"cap_engines": engines - 0.5}).notes == ()
+    assert parse(System(HISTORY), {"cap_engines": engines - 0.5}).notes == ()
 
 
 def test_a_class_without_transactions_has_no_response():
     system = System(HISTORY)
-    state = system.evaluate(understand(system, {"rate.batch": 0}).scenario)
-    specs = [{"form": "response_ms", "response": "response_ms", "stream": name} for name in ("online", "batch")]
+    state = system.evaluate(parse(system, {"rate.batch": 0}).scenario)
+    specs = [
+        Figure("response_ms", "response_ms", response="response_ms", stream=name) for name in ("online", "batch")
+    ]
     assert [figure_draws(system, state, spec) is None for spec in specs] == [False, True]
 
 
@@ -154,16 +140,16 @@ def test_a_rate_keeps_the_mix():
 @given(busy=st.floats(5.0, 100.0))
 def test_a_busy_is_reached_by_every_draw(busy):
     system = System(HISTORY)
-    scenario = understand(system, {"cpu_busy_pct": busy}).scenario
+    scenario = parse(system, {"cpu_busy_pct": busy}).scenario
     assert system.usage(scenario).busy / scenario.engines * 100 == pytest.approx(np.full((41, 1), busy), rel=1e-6)
 
 
 def test_weight_and_cap_change_what_the_machine_gives():
-    weighed = understand(System(HISTORY), {"weight": 300, "cap": "on"}).scenario
+    weighed = parse(System(HISTORY), {"weight": 300, "cap": "on"}).scenario
     assert (weighed.cpc.share, weighed.cpc.capped) == (0.5, True)
     system = System(HISTORY)
     for cap in (1.5, "1.5"):
-        held = understand(system, {"cap_engines": cap}).scenario
+        held = parse(system, {"cap_engines": cap}).scenario
         assert np.all(system.partition.available(held) <= 1.5)
         assert system.partition.available(held).max() == pytest.approx(1.5)
 
@@ -198,26 +184,24 @@ def test_weight_and_cap_change_what_the_machine_gives():
 )
 def test_a_question_that_cannot_be_understood_names_the_key(at, field, message):
     with pytest.raises(QuestionError, match=message) as raised:
-        understand(System(HISTORY), at)
+        parse(System(HISTORY), at)
     assert raised.value.field == field
 
 
 def inferred(servers: float, queues: float, spread: tuple[float, float]) -> System:
     """A system of which responses show a limit, with places from one draw to the next between two numbers."""
-    places = {"centre": servers, "draws": np.resize(spread, DRAWS).tolist()}
-    known = {"queues": queues, "variability": 1.0, "hold_s": 1e-3}
-    sampled = {key: {"centre": value, "draws": [value] * DRAWS} for key, value in known.items()}
-    one = {"name": "regions", "members": ["online"], "determined": True, "servers": places, **sampled}
-    return System({**HISTORY, "limits": [one]})
+    places = np.append(servers, np.resize(spread, DRAWS))
+    one = Limit("regions", ("online",), determined=True, servers=places, queues=queues, hold_s=1e-3)
+    return System(replace(HISTORY, limits=(one,)))
 
 
 def test_an_answer_on_other_places_says_how_many_are_inferred():
-    [note] = understand(inferred(8.0, 1.0, (4.0, 16.0)), {"limit.regions": 10}).notes
+    [note] = parse(inferred(8.0, 1.0, (4.0, 16.0)), {"limit.regions": 10}).notes
     assert (
         note
         == "limit.regions: the recorded waits indicate 8 servers (90 %: 4 to 16); 10 means 1.25 times as many"
     )
-    [note] = understand(inferred(1.0, 4.0, (1.0, 1.0)), {"limit.regions": 3}).notes
+    [note] = parse(inferred(1.0, 4.0, (1.0, 1.0)), {"limit.regions": 3}).notes
     assert "4 servers (1 in each of 4 queues, 90 %: 4 to 4); 3 means 0.75 times" in note
 
 
@@ -225,35 +209,36 @@ def test_an_answer_on_other_places_says_how_many_are_inferred():
 def test_places_that_would_multiply_those_inferred_are_refused(places, answered):
     system = inferred(8.0, 1.0, (4.0, 16.0))
     if answered:
-        assert understand(system, {"limit.regions": places}).scenario.limits == {"regions": places}
+        assert parse(system, {"limit.regions": places}).scenario.limits == {"regions": places}
         return
     with pytest.raises(QuestionError, match=r"8 servers.*4 to 16\).*Allowed: 4 to 16") as raised:
-        understand(system, {"limit.regions": places})
+        parse(system, {"limit.regions": places})
     assert raised.value.field == "limit.regions"
 
 
 def test_any_places_of_a_limit_that_nobody_waited_for_can_be_asked():
-    named = {"name": "regions", "members": ["online"], "determined": False}
-    load = understand(System({**HISTORY, "limits": [named]}), {"limit.regions": 500})
+    named = Limit("regions", ("online",))
+    load = parse(System(replace(HISTORY, limits=(named,))), {"limit.regions": 500})
     assert load.scenario.limits == {"regions": 500}
     assert any("no transaction waited for regions" in note for note in load.notes)
 
 
 def test_a_name_that_stands_for_several_classes_is_refused_with_what_it_could_mean():
-    entry = {"streams": [{"name": "WEB", "workload": "A"}, {"name": "B2", "workload": "WEB"}]}
+    classes = (TransactionClass("WEB", workload="A"), TransactionClass("B2", workload="WEB"))
+    parameters = replace(HISTORY, classes=classes)
     with pytest.raises(QuestionError, match=r"service class: WEB; workload: B2"):
-        streams_named(entry, "growth_pct.web", "web")
+        streams_named(parameters, "growth_pct.web", "web")
 
 
 @given(st.floats(-100.0, 1e6))
 def test_growth_is_a_factor(percent):
-    assert growth("growth_pct", percent) == pytest.approx(1 + percent / 100)
+    assert growth_factor("growth_pct", percent) == pytest.approx(1 + percent / 100)
 
 
 @given(st.one_of(st.floats(), st.text(max_size=5), st.none(), st.booleans()))
 def test_a_number_of_engines_is_whole_and_from_one_to_256_or_refused(value):
     try:
-        found = whole("engines", value)
+        found = must_be_whole("engines", value)
     except QuestionError as refused:
         assert refused.field == "engines"
     else:

@@ -1,5 +1,7 @@
 """Questions about recorded intervals: the answer is the record, with the model's value beside it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,8 +52,9 @@ def test_a_recorded_interval_is_answered_with_its_record(bundle, given, i):
 
 def test_a_cost_that_rises_with_busy_leaves_the_record_as_it_is(given):
     bundle = bundle_of(given)
-    entry = bundle["systems"]["PRDA"]
-    entry["cost_by_busy"] = entry["cost_by_busy"] | {"centre": 0.3, "draws": [0.3] * 128}
+    parameters = bundle["systems"]["PRDA"]
+    cost = replace(parameters.busy_cost, slope=np.full(129, 0.3))
+    bundle["systems"] = {"PRDA": replace(parameters, busy_cost=cost)}
     top = int(np.argmax(given.busy_s))
     assert predict(bundle, "PRDA").output("cpu_busy_pct").value == pytest.approx(
         recorded(given, top)["cpu_busy_pct"], rel=1e-4

@@ -6,14 +6,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from model.calibration.draws import Z90
 from model.calibration.history import SharedMachine
+from model.calibration.samples import Z90
 from model.capacity.ask import max_rate, predict, sweep
-from model.capacity.ensemble import System
+from model.capacity.evaluation import System
 from model.capacity.growth import effective_weeks, history_weeks
-from model.capacity.loads import understand
 from model.capacity.msu_forecast import RecordedMsu, forecast_msu
-from model.capacity.simulation import simulated
+from model.capacity.question import parse
+from model.capacity.simulation import simulate_system
 from tests.cases.histories import DEMAND_S, ENGINES, REST_MS, SECONDS, bundle_of, history, mmm_slowdown
 
 USERS = 400.0
@@ -47,10 +47,10 @@ def test_users_until_a_time_to_come_grow_from_the_recorded_ones_beside_the_recor
     weeks = np.arange(len(history().seconds)) / 672.0
     others = 2.0 * SECONDS * np.exp(0.1 * weeks)
     shared = bundle(SharedMachine("M1", 6.0, 500.0, 1000.0, False, others, 0.0 * weeks))
-    entry = shared["systems"]["PRDA"]
-    recorded = System(entry)
-    now, then = (understand(recorded, {"when": when}) for when in ("peak", "2026-11-02"))
-    fresh = understand(System({**entry, "profile": dict(entry["profile"])}), {"when": "2026-11-02"})
+    parameters = shared["systems"]["PRDA"]
+    recorded = System(parameters)
+    now, then = (parse(recorded, {"when": when}) for when in ("peak", "2026-11-02"))
+    fresh = parse(System(replace(parameters, recorded=replace(parameters.recorded))), {"when": "2026-11-02"})
     assert fresh.scenario.users == pytest.approx(then.scenario.users, rel=1e-12)
     assert np.all(then.scenario.others[1:] > 1.5 * now.scenario.others)
 
@@ -75,7 +75,7 @@ def test_users_at_several_loads_settle_beside_the_other_work_of_each():
     zero = 0.0 * history().seconds
     shared = bundle(SharedMachine("M1", 6.0, 500.0, 1000.0, False, zero, zero))
     system = System(shared["systems"]["PRDA"])
-    load = understand(system, {"when": "peak"}).scenario
+    load = parse(system, {"when": "peak"}).scenario
     work = np.array([[0.0, 0.5, 1.0]])
     both = np.repeat(load.users, 3, axis=1), np.repeat(load.rates, 3, axis=1)
     extra = {next(iter(system.laws)): work}
@@ -100,11 +100,10 @@ def test_msu_to_come_are_those_of_as_many_users_as_there_will_be():
     recorded = RecordedMsu("PRDA", "PRDA", "CEC1", 400.0, starts, np.full(24, 100.0))
     steps = forecast_msu(bundle(), [recorded])["subjects"][0]["forecast"]
     assert steps[0]["value"] == pytest.approx(100.0)
-    entry = bundle()["systems"]["PRDA"]
-    weeks = float(effective_weeks(np.array([steps[-1]["week"]], float), history_weeks(System(entry)))[0])
+    parameters = bundle()["systems"]["PRDA"]
+    weeks = float(effective_weeks(np.array([steps[-1]["week"]], float), history_weeks(System(parameters)))[0])
     growth = {
-        f"growth_pct.{stream['name']}": 100 * np.expm1(weeks * one["centre"])
-        for stream, one in zip(entry["streams"], entry["growth_per_week"], strict=True)
+        f"growth_pct.{one.name}": 100 * np.expm1(weeks * one.growth.rate[0]) for one in parameters.classes
     }
     now, then = figures({}), figures(growth)
     busy = then["cpu_busy_pct", ""].value / now["cpu_busy_pct", ""].value
@@ -127,9 +126,9 @@ def test_more_users_wait_instead_of_filling_the_engines_for_good(growth):
 
 
 def test_users_without_an_answer_send_nothing_and_are_told():
-    entry = bundle()["systems"]["PRDA"]
-    usage = {name: {**law, "level": int(name == "LOW")} for name, law in entry["usage"].items()}
-    found = {**bundle(), "systems": {"PRDA": {**entry, "usage": usage}}}
+    parameters = bundle()["systems"]["PRDA"]
+    demands = {name: replace(law, priority=int(name == "LOW")) for name, law in parameters.demands.items()}
+    found = {**bundle(), "systems": {"PRDA": replace(parameters, demands=demands)}}
     answer = predict(found, "PRDA", {"growth_pct.HIGH": 1000.0})
     rates = {one.condition: one.value for one in answer.outputs if one.metric == "etr_tps"}
     assert rates["class=LOW"] == 0.0
@@ -177,6 +176,6 @@ def test_nothing_is_said_of_users_in_an_interval_without_any():
     idle_s[:, 1] = USERS * SECONDS
     idle_s[100:200, 1] = 0.0
     found = bundle_of(replace(given, idle_s=idle_s))
-    at = {"when": found["systems"]["PRDA"]["profile"]["start_local"][150]}
-    for answer in (predict(found, "PRDA", at), simulated(found, "PRDA", at, horizon=2_000)):
+    at = {"when": found["systems"]["PRDA"].recorded.start_local[150]}
+    for answer in (predict(found, "PRDA", at), simulate_system(found, "PRDA", at, horizon=2_000)):
         assert all(one.metric != "users" for one in answer.outputs)

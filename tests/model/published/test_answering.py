@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 from model.published.leave_one_out import left_out
 from model.published.model import Published, fit, predict
 from model.published.observations import WORKLOAD, Identity, Observation, Operand

@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from model.capacity import ask
 from model.capacity import bundle as bundles
 from model.capacity.ask import size
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 from model.published.model import fit
 from model.published.observations import Identity, Observation, Operand
 from tests.model.capacity.conftest import predict, value
@@ -263,10 +264,11 @@ def test_conditions_that_no_figure_has_together_are_named(bundle):
 
 
 def test_a_figure_of_the_network_is_answered_under_the_conditions_it_was_published_with(bundle):
-    entry = bundle["systems"]["shop"]
-    points = [{**point, "conditions": {"cpu_busy_pct": "group=CPU; machine=m1"}} for point in entry["points"]]
+    parameters = bundle["systems"]["shop"]
+    shown = {"cpu_busy_pct": "group=CPU; machine=m1"}
+    points = tuple(replace(point, conditions=shown) for point in parameters.points)
     rows = [Observation("shop", "csa_kb", {"group": "storage"}, 700.0, "KB", "runs")]
-    published = {**bundle, "systems": {"shop": {**entry, "points": points}}, "conditions": fit(rows, {})}
+    published = {**bundle, "systems": {"shop": replace(parameters, points=points)}, "conditions": fit(rows, {})}
     for at in ({"group": "CPU"}, {"group": "CPU", "machine": "m1"}):
         assert [output["metric"] for output in predict(published, "shop", at)["outputs"]] == ["cpu_busy_pct"]
     with pytest.raises(QuestionError, match="group: 'none' was not measured"):
@@ -274,13 +276,13 @@ def test_a_figure_of_the_network_is_answered_under_the_conditions_it_was_publish
 
 
 def test_what_the_laws_lack_at_a_condition_the_network_says_at_the_point_published_under_it(bundle):
-    entry = bundle["systems"]["shop"]
+    parameters = bundle["systems"]["shop"]
     metrics = ("etr_tps", "cpu_busy_pct", "itr_tps")
-    points = [
-        {**point, "conditions": dict.fromkeys(metrics, f"release=R{point['point']}")} for point in entry["points"]
-    ]
+    points = tuple(
+        replace(point, conditions=dict.fromkeys(metrics, f"release=R{point.point}")) for point in parameters.points
+    )
     rows = [Observation("shop", "itr_tps", {"release": f"R{n}"}, 7500.0, "tran/s", "runs") for n in (1, 2, 3)]
-    published = {**bundle, "systems": {"shop": {**entry, "points": points}}, "conditions": fit(rows, {})}
+    published = {**bundle, "systems": {"shop": replace(parameters, points=points)}, "conditions": fit(rows, {})}
     found, network = predict(published, "shop", {"release": "R2"}), predict(bundle, "shop", {"point": "2"})
     assert [output["metric"] for output in found["outputs"]] == ["itr_tps", "etr_tps", "cpu_busy_pct"]
     assert value(found, "etr_tps")["value"] == value(network, "etr_tps")["value"]
@@ -328,7 +330,8 @@ def test_a_question_about_a_system_without_studies_loads_nothing_of_them(bundle,
     place = tmp_path / "bundle.json"
     place.write_text(bundles.dumps({**bundle, "conditions": fit([Observation("link", "send_s", {}, 9.0, "s")], {})}))
     code = (
-        "import json, sys; from model.capacity import ask; bundle = json.load(open(sys.argv[1]));"
+        "import pathlib, sys; from model.capacity import ask; from model.capacity.bundle import read;"
+        "bundle = read(pathlib.Path(sys.argv[1]));"
         "ask.predict(bundle, 'shop', {'etr_tps': 3000});"
         "print([name for name in sys.modules if name.startswith(('model.published', 'sklearn'))]);"
         "ask.predict(bundle, 'link');"

@@ -3,7 +3,6 @@
 import pytest
 
 from model.calibration.adjustments import read_adjustments
-from model.capacity.adjustments import from_plain, to_plain
 from model.capacity.answer import Output
 from model.published.figures import figures
 from model.published.model import fit
@@ -22,7 +21,7 @@ def model():
 
 
 def test_an_adjustment_changes_what_it_is_about_and_says_so(model):
-    known = from_plain(to_plain(read_adjustments()))
+    known = read_adjustments()
     plain = {o.metric: o for o in figures(model, known, "one", {"release": "V1"}).outputs}
     asked = figures(model, known, "one", {"release": "V1", "adjust.encryption": "on"})
     changed = {o.metric: o for o in asked.outputs}
@@ -40,7 +39,7 @@ def test_engines_are_never_busier_than_full():
         Observation("one", "cpu_busy_pct", {"release": r}, busy, "pct", "runs")
         for r, busy in (("V1", 98.0), ("V2", 98.5))
     ]
-    known = from_plain(to_plain(read_adjustments()))
+    known = read_adjustments()
     found = figures(fit(rows, {}), known, "one", {"release": "V1", "adjust.encryption": "on"})
     assert [(output.value, output.hi) for output in found.outputs] == [(100.0, 100.0)]
     assert any("too few" in note for note in found.notes)

@@ -3,7 +3,7 @@
 import pytest
 
 from model.capacity import ask
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 from model.published.model import fit
 from model.published.observations import Observation
 from tests.model.capacity.conftest import predict, value

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 from model.published import catalogue
 from model.published.identities import sums
 from model.published.model import Published, fit, predictor

@@ -1,11 +1,14 @@
 """The highest rate of users of whom nothing but a throughput is known."""
 
+from dataclasses import replace
+
 import pytest
 
 from model.capacity.ask import max_rate
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 from model.published.model import fit
 from model.published.observations import Observation
+from tests.cases.systems import SYSTEM
 
 
 def response_s(users):
@@ -57,6 +60,5 @@ def test_what_no_law_says_is_refused_with_what_to_ask(bundle, system, asked, fie
 
 
 def test_a_network_without_responses_leaves_them_to_the_law_of_its_users(bundle):
-    entry = {"response": {}, "streams": [], "usage": {}}
-    beside = {**bundle, "systems": {"clients": entry}}
+    beside = {**bundle, "systems": {"clients": replace(SYSTEM, responses={})}}
     assert max_rate(beside, "clients", max_response_ms=425.0) == max_rate(bundle, "clients", max_response_ms=425.0)

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from model.capacity import ask
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 from model.published.askable import conditions_of
 from model.published.model import fit
 from model.published.observations import Observation

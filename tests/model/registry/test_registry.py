@@ -106,7 +106,7 @@ def test_models_that_miss_answer_the_latest_first_until_one_passes_and_say_so(tm
         assert failed.champion
         champion = load_champion(tmp_path)
         assert champion["model_version"] == failed.model_version
-        assert champion["systems"]["shop"]["gate"]["passed"] is False
+        assert champion["systems"]["shop"].gate["passed"] is False
     assert register(*fitted(), {"ledger_sha256": "abc"}, tmp_path).champion
 
 

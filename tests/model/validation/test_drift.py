@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
 from model.capacity.ask import predict
 from model.capacity.bundle import build, dumps, loads
 from model.validation.drift import SCHEME, challenge, drifted
@@ -23,13 +23,13 @@ DAYS = np.unique(HISTORY.day)
 @cache
 def seen():
     """The system calibrated on all but the new days."""
-    return entry(HISTORY.rows(HISTORY.day < DAYS[-NEW_DAYS]))
+    return calibrate_lpar(HISTORY.rows(HISTORY.day < DAYS[-NEW_DAYS]))
 
 
 @pytest.fixture
 def standing():
     gate = {"passed": True, "checks": [], "baselines": []}
-    systems = {"PRDA": seen() | {"gate": gate}}
+    systems = {"PRDA": replace(seen(), gate=gate)}
     return loads(dumps(build(systems, model_version="etalon-capacity/1", data={}, validation={})))
 
 
@@ -40,14 +40,15 @@ def dearer(days, factor):
 
 
 def test_without_a_champion_every_system_is_taken():
-    found = challenge({"PRDA": seen()}, None, {"PRDA": HISTORY})
-    assert found.systems == {"PRDA": seen()}
+    given = seen()
+    found = challenge({"PRDA": given}, None, {"PRDA": HISTORY})
+    assert list(found.systems) == ["PRDA"] and found.systems["PRDA"] is given
     assert found.scores.empty
 
 
 def test_a_champion_that_still_holds_is_scored_and_replaced(standing):
-    found = challenge({"PRDA": entry(HISTORY)}, standing, {"PRDA": HISTORY})
-    assert "kept" not in found.systems["PRDA"]
+    found = challenge({"PRDA": calibrate_lpar(HISTORY)}, standing, {"PRDA": HISTORY})
+    assert found.systems["PRDA"].kept is None
     busy = found.scores[found.scores["metric"] == "cpu_busy_pct"].iloc[0]
     assert busy["scheme"] == SCHEME
     assert busy["n"] == NEW_DAYS * 96
@@ -108,8 +109,8 @@ def test_a_change_is_reported_once_and_not_every_night(standing):
 
 def test_a_champion_is_kept_where_a_newer_calibration_is_further_off(standing):
     odd = dearer(DAYS[-NEW_DAYS:-1], 1.4)
-    found = challenge({"PRDA": entry(odd)}, standing, {"PRDA": odd})
-    kept = found.systems["PRDA"]["kept"]
+    found = challenge({"PRDA": calibrate_lpar(odd)}, standing, {"PRDA": odd})
+    kept = found.systems["PRDA"].kept
     assert kept["model_version"] == "etalon-capacity/1"
     assert "further off" in kept["reason"]
     answer = predict(build(found.systems, data={}, validation={}), "PRDA")
@@ -118,12 +119,12 @@ def test_a_champion_is_kept_where_a_newer_calibration_is_further_off(standing):
 
 def test_a_champion_stays_in_service_where_its_system_cannot_be_calibrated_anew(standing):
     found = challenge({}, standing, {}, {"PRDA": "no class has both transactions and CPU"})
-    kept = found.systems["PRDA"]["kept"]
+    kept = found.systems["PRDA"].kept
     assert kept == {
         "model_version": "etalon-capacity/1",
         "reason": "it was not calibrated anew: no class has both transactions and CPU",
     }
-    assert found.systems["PRDA"]["gate"]["passed"]
+    assert found.systems["PRDA"].gate["passed"]
 
 
 def test_a_system_that_is_no_longer_recorded_leaves_with_its_records(standing):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from model.calibration.capacity import CapacityModel
 from model.calibration.descriptions import load_descriptions
-from model.calibration.family import Priors
+from model.calibration.points import CapacityModel
+from model.calibration.pooling import Priors
 from model.capacity import ask
 from model.capacity import bundle as bundles
 from model.validation import error_table, validate

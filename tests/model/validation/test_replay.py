@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
 from model.capacity.bundle import build
-from model.capacity.network import described
+from model.capacity.network_export import export_network
 from model.network.simulator import simulate
 from model.validation.replay import ALLOWED, Transactions, judged, replayed
 from tests.cases.histories import history
@@ -15,7 +15,7 @@ SECONDS = 60.0
 
 @pytest.fixture(scope="module")
 def found():
-    return described(build({"PRDA": entry(history())}, data={}, validation={}), "PRDA")
+    return export_network(build({"PRDA": calibrate_lpar(history())}, data={}, validation={}), "PRDA")
 
 
 def recorded(found, part=1.0, seed=3):

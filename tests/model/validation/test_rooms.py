@@ -10,7 +10,7 @@ import pytest
 
 from ingest import warehouse
 from model.calibration.history import History
-from model.calibration.production import entry
+from model.calibration.lpar import calibrate_lpar
 from model.capacity.answer import Answer
 from model.capacity.ask import predict
 from model.capacity.bundle import build
@@ -56,7 +56,7 @@ def recorded(tmp_path_factory) -> History:
 
 @pytest.fixture(scope="module")
 def answers(recorded, questions) -> dict[str, Answer]:
-    bundle = build({SYSTEM: entry(recorded)}, data={}, validation={})
+    bundle = build({SYSTEM: calibrate_lpar(recorded)}, data={}, validation={})
     return {name: predict(bundle, SYSTEM, asked["at"]) for name, asked in questions.items()}
 
 

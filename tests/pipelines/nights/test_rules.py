@@ -10,6 +10,7 @@ from pipelines.exits import EtalonError
 from pipelines.home import Home
 from pipelines.nights import alerting, gap_alerts, rules
 from pipelines.nights.night import Night
+from tests.cases.systems import HISTORY, SYSTEM
 from tests.pipelines.nights.conftest import DAY
 from tests.serve.recorded import record
 
@@ -160,7 +161,7 @@ def test_a_machine_that_is_short_is_one_alert_for_its_lpars(tmp_path, monkeypatc
         return {"first": {"resource": resource, "value": value, "lo": "2026-12-24"}}
 
     monkeypatch.setattr("model.capacity.ask.headroom", headroom)
-    bundle = {"systems": {system: {"profile": {}} for system in dates} | {"points": {}}}
+    bundle = {"systems": {**dict.fromkeys(dates, HISTORY), "points": SYSTEM}}
     [rule] = [rule for rule in described(tmp_path).values() if rule.kind == "headroom"]
     [found] = alerting.short(bundle, "headroom", rule, DAY)
     assert found["name"] == "headroom of machine CEC1"

@@ -12,7 +12,7 @@ from typing import Any
 
 from model.capacity.answer import INTERVAL_PCT, Answer, Output, as_plain
 from model.capacity.quantities import POPULATIONS
-from model.capacity.questions import QuestionError
+from model.capacity.values import QuestionError
 
 Predict = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]
 MeasuredLevels = Callable[
@@ -21,7 +21,7 @@ MeasuredLevels = Callable[
 """The figures at the measured levels of a key."""
 
 
-def swept(
+def sweep_answers(
     predict: Predict,
     bundle: Mapping[str, Any],
     system: str,

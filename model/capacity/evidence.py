@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain
 from model.capacity.baselines import HIGHER, LATER, is_used
-from model.capacity.closed import population
-from model.capacity.derived import derived
-from model.capacity.ensemble import System
-from model.capacity.figures import CPS, MAYBE_FULL, SHARE, SURELY_FULL, machine_asked, resources
-from model.capacity.loads import Load
-from model.capacity.moves import engine_cost, n_way_source
-from model.capacity.parts import LPAR, State
-from model.capacity.questions import said
+from model.capacity.bottleneck import CPS, SHARE, machine_asked, resources
+from model.capacity.cache import cached
+from model.capacity.closed_classes import population
+from model.capacity.evaluation import System
+from model.capacity.figures import MAYBE_FULL, SURELY_FULL
+from model.capacity.machine_change import engine_cost, n_way_source
+from model.capacity.parameters import DemandModel, ResponseModel, SystemParameters
+from model.capacity.question import Question
+from model.capacity.state import LPAR, State
+from model.capacity.values import number_text
 
 Array = NDArray[np.float64]
 
@@ -27,66 +29,66 @@ ROUNDING = 1e-5
 """Recorded rates are kept to six digits, so that the highest may stand a little above the range it is the end of."""
 SETTLED = "response times there are medians of the cases with a steady state, without an upper limit"
 """Said of what may be full."""
-DEFINED_OTHERWISE = (
+DEFINITIONS_CHANGED = (
     "the definitions of metrics or groups have changed since the calibration: measured values beside this answer may "
     "differ; run `etalon fit`"
 )
 
 
-def defined_otherwise(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
+def definitions_changed(bundle: Mapping[str, Any], parameters: SystemParameters) -> bool:
     """Whether the marts published now are defined otherwise than those the model was calibrated on."""
-    then, now = entry.get("definition"), bundle.get("published_definitions")
+    then, now = parameters.definition, bundle.get("published_definitions")
     if not then or not now:
         return False
     name = next(
-        (name for name, known in bundle["systems"].items() if known["points"] is entry["points"]), ""
+        (name for name, known in bundle["systems"].items() if known.points is parameters.points), ""
     ).partition("/")[0]
     return bool(then != now.get(name, now.get("")))
 
 
-def machine_of(entry: Mapping[str, Any]) -> str:
+def machine_of(parameters: SystemParameters) -> str:
     """The type of the machine as recorded, or its name where the records leave the type blank or zero."""
-    if entry["machine"].strip("0 "):
-        return str(entry["machine"])
-    return str((entry.get("on_machine") or {}).get("name", "")) or "of a type that was not recorded"
+    if parameters.machine_type.strip("0 "):
+        return parameters.machine_type
+    return (parameters.machine.name if parameters.machine else "") or "of a type that was not recorded"
 
 
-def answered(bundle: Mapping[str, Any], system: str, ready: System, load: Load, **found: Any) -> dict[str, Any]:
+def as_answer(bundle: Mapping[str, Any], system: str, ready: System, load: Question, **found: Any) -> dict[str, Any]:
     """What was found, with what every answer carries, as plain values."""
     about = {"system": system, "at": dict(load.at), "model_version": bundle["model_version"]}
-    return as_plain({**about, "interval_pct": INTERVAL_PCT, **found, "evidence": evidence(bundle, ready.entry)})
+    return as_plain({**about, "interval_pct": INTERVAL_PCT, **found, "evidence": evidence(bundle, ready.parameters)})
 
 
-def evidence(bundle: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+def evidence(bundle: Mapping[str, Any], parameters: SystemParameters) -> dict[str, Any]:
     """What the answer was calibrated on, and what is not the system's own measurement."""
-    changed = defined_otherwise(bundle, entry)
-    of_system = derived(entry, "evidence", lambda: _evidence(entry))
+    changed = definitions_changed(bundle, parameters)
+    of_system = cached(parameters, "evidence", lambda: _evidence(parameters))
     return {**of_system, "definitions_changed": changed, "data": bundle.get("data", {})}
 
 
-def _evidence(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _evidence(parameters: SystemParameters) -> dict[str, Any]:
     """What is so of every answer about a system."""
-    known = {**entry["usage"], **entry["response"]}
-    origins = {name: law["origin"] for name, law in known.items() if law["origin"] != "measured"}
-    rates = entry["support_tps"]
+    known: dict[str, DemandModel | ResponseModel] = {**parameters.demands, **parameters.responses}
+    origins = {name: law.origin for name, law in known.items() if law.origin != "measured"}
+    rates = parameters.support_tps
     return {
-        "points": len(entry["points"]),
+        "points": len(parameters.points),
         "etr_tps": list(rates),
-        "engines": entry["engines"],
-        "machine": machine_of(entry),
-        "workload": entry["workload"],
-        "intervals": entry["intervals"],
-        "seconds": entry["seconds"],
-        "relatives": entry["relatives"],
+        "engines": parameters.engines,
+        "machine": machine_of(parameters),
+        "workload": parameters.workload,
+        "intervals": parameters.intervals,
+        "seconds": parameters.seconds,
+        "relatives": list(parameters.relatives),
         "origins": origins,
-        "period": entry.get("period"),
-        "gate": entry.get("gate"),
+        "period": None if parameters.period is None else list(parameters.period),
+        "gate": parameters.gate,
     }
 
 
 def distance(ready: System, state: State, i: int = 0) -> dict[str, float]:
     """How far load ``i`` lies outside the calibrated rates and the measured engines, in e-folds; empty inside."""
-    low, high = ready.entry["support_tps"]
+    low, high = ready.parameters.support_tps
     rate = float(state.scenario.total_rates[0, i])
     found = {}
     if not low * (1 - ROUNDING) <= rate <= high * (1 + ROUNDING):
@@ -101,17 +103,17 @@ def extrapolated(ready: System, state: State, i: int = 0) -> bool:
     return bool(distance(ready, state, i)) or bool(state.filled.busy[0, i] > state.available[0, i])
 
 
-def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> list[str]:
+def notes_on(ready: System, load: Question, state: State, *, shown: bool = True) -> list[str]:
     """What a reader must know to use the answer; `shown`: what is full at this load too, of which it has figures."""
-    entry, notes, outside = ready.entry, list(load.notes), distance(ready, state)
+    parameters, notes, outside = ready.parameters, list(load.notes), distance(ready, state)
     if "etr_tps" in outside:
-        low, high = entry["support_tps"]
+        low, high = parameters.support_tps
         rate, measured = (
             float(state.scenario.total_rates[0, 0]),
-            said(low) if low == high else f"{said(low)} to {said(high)}",
+            number_text(low) if low == high else f"{number_text(low)} to {number_text(high)}",
         )
         notes.append(
-            f"extrapolated: {said(rate)} transactions/s is outside the calibrated rates ({measured}), so the "
+            f"extrapolated: {number_text(rate)} transactions/s is outside the calibrated rates ({measured}), so the "
             "interval is wider"
         )
     notes += _full(ready, state) if shown else []
@@ -122,7 +124,7 @@ def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> 
             f"measured on {ready.engines:g} engines, asked for {engines:g}: cost per transaction "
             f"{_percent(factor.value)} ({_percent(factor.lo)} to {_percent(factor.hi)}), {n_way_source(ready, engines)}"
         )
-    if entry.get("busy_assumed"):
+    if parameters.busy_assumed:
         notes.append("the busy time of the LPAR is not known: the engines are assumed to serve only this workload")
     never = [limit.name for limit in ready.limits if not limit.reached and limit.name not in state.limits]
     if never:
@@ -131,18 +133,19 @@ def notes_on(ready: System, load: Load, state: State, *, shown: bool = True) -> 
             "are not known"
         )
     notes += _users(ready, load, state)
-    return notes + derived(entry, "notes", lambda: _of_system(entry))
+    return notes + cached(parameters, "notes", lambda: _of_system(parameters))
 
 
-def _of_system(entry: Mapping[str, Any]) -> list[str]:
+def _of_system(parameters: SystemParameters) -> list[str]:
     """What to know of every answer about a system."""
-    notes = _gate(entry.get("gate"))
-    if "kept" in entry:
-        notes.append(f"kept from {entry['kept']['model_version']}: {entry['kept']['reason']}")
-    usage = {"the LPAR" if name == LPAR else name: law for name, law in entry["usage"].items()}
-    known = {f"CPU of {name}": law for name, law in usage.items()} | entry["response"]
-    notes += [f"{name}: {law['origin']}" for name, law in sorted(known.items()) if law["origin"] != "measured"]
-    return notes + entry.get("notes", [])
+    notes = _gate(parameters.gate)
+    if parameters.kept is not None:
+        notes.append(f"kept from {parameters.kept['model_version']}: {parameters.kept['reason']}")
+    usage = {"the LPAR" if name == LPAR else name: law for name, law in parameters.demands.items()}
+    origins = {f"CPU of {name}": law.origin for name, law in usage.items()}
+    origins |= {name: law.origin for name, law in parameters.responses.items()}
+    notes += [f"{name}: {origin}" for name, origin in sorted(origins.items()) if origin != "measured"]
+    return [*notes, *parameters.notes]
 
 
 def _full(ready: System, state: State) -> list[str]:
@@ -178,10 +181,10 @@ def _of_engines(ready: System, state: State) -> list[str]:
         "load; times per transaction are those of the offered load"
     )
     if chance:
-        said = [f"{full} with a probability of {chance:.0%}: the rate is then not reached"]
-        said += [asks] if over else []
-        said += [SETTLED] if state.response_ms else []
-        return ["; ".join(said)]
+        texts = [f"{full} with a probability of {chance:.0%}: the rate is then not reached"]
+        texts += [asks] if over else []
+        texts += [SETTLED] if state.response_ms else []
+        return ["; ".join(texts)]
     served = "; response times are shown for classes served before the waiting ones" if _answering(state) else ""
     return [f"{full}: the rate cannot be reached, {asks}{served}"]
 
@@ -197,20 +200,22 @@ def _may_be_full(used: Array) -> float | None:
     return chance if MAYBE_FULL < chance <= SURELY_FULL else None
 
 
-def _users(ready: System, load: Load, state: State) -> list[str]:
+def _users(ready: System, load: Question, state: State) -> list[str]:
     """What is to know of classes whose users think between transactions."""
     notes, thinking, found = [], state.scenario.thinking(ready.streams), population(state, ready)
     for stream, users in found.items():
         name, rate, asked = ready.streams[stream], state.scenario.rates[0, 0, stream], load.scenario.users
-        who = f"{said(users[0, 0], 4)} users who think {thinking[name][0, 0]:.3g} s between transactions"
+        who = f"{number_text(users[0, 0], 4)} users who think {thinking[name][0, 0]:.3g} s between transactions"
         if rate == 0.0 and users[0, 0] > 0.0:
             continue
         if not np.isfinite(users[0, 0]):
-            what = f"no number of users reaches {said(rate, 4)} transactions/s, because waits are unlimited there"
+            reached = f"no number of users reaches {number_text(rate, 4)} transactions/s"
+            what = f"{reached}, because waits are unlimited there"
         elif asked is not None and asked[0, 0, stream] > 0:
-            what = f"{who} send {said(rate, 4)} transactions/s; growth means more users, who send less if they wait"
+            sent = f"{who} send {number_text(rate, 4)} transactions/s"
+            what = f"{sent}; growth means more users, who send less if they wait"
         else:
-            what = f"{said(rate, 4)} transactions/s come from {who}"
+            what = f"{number_text(rate, 4)} transactions/s come from {who}"
         notes.append(f"{name}: {what}")
     return notes + unanswered(ready, state, found)
 
@@ -218,7 +223,7 @@ def _users(ready: System, load: Load, state: State) -> list[str]:
 def unanswered(ready: System, state: State, users_of: Mapping[int, Array]) -> list[str]:
     """What to say of classes whose users, as `needed` has them, get no answers at the first load."""
     return [
-        f"{ready.streams[stream]}: its {said(users[0, 0], 4)} users get no answers, "
+        f"{ready.streams[stream]}: its {number_text(users[0, 0], 4)} users get no answers, "
         "because more important work uses all engines"
         for stream, users in users_of.items()
         if state.scenario.rates[0, 0, stream] == 0.0 and users[0, 0] > 0.0
@@ -230,10 +235,9 @@ def _answering(state: State) -> bool:
     return any(np.isfinite(values[0, 0]) for values in state.response_ms.values())
 
 
-def failed_gate(entry: Mapping[str, Any], name: str) -> list[str]:
+def failed_gate(gate: Mapping[str, Any] | None, name: str) -> list[str]:
     """The note on a system that did not pass its validation; empty for others."""
-    gate = entry.get("gate") or {}
-    if gate.get("passed") is not False:
+    if gate is None or gate.get("passed") is not False:
         return []
     missed = ", ".join(check["name"] for check in gate["checks"] if not check["passed"])
     return [f"validation: {name} did not pass its gate ({missed})"]
@@ -243,7 +247,7 @@ def _gate(gate: Mapping[str, Any] | None) -> list[str]:
     """What the validation says against the system."""
     if gate is None:
         return []
-    notes = failed_gate({"gate": gate}, "this system")
+    notes = failed_gate(gate, "this system")
     if gate["passed"] is None:
         notes.append("validation: not judged, because there are too few measurements to hold any out")
     replayed = gate.get("replayed")

@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity.asked import compiled, understood
-from model.capacity.ensemble import System
-from model.capacity.figures import is_known
-from model.capacity.loads import Load
-from model.capacity.parts import CAPTURED, CAPTURED_BUT_ZIIP, WORK, Limit, State
-from model.capacity.questions import QuestionError, system_entry
+from model.capacity import ziip_pool
+from model.capacity.bottleneck import is_known
+from model.capacity.evaluation import System
+from model.capacity.parameters import Limit
+from model.capacity.question import Question, parse_question, prepare_system
+from model.capacity.question_keys import system_entry
+from model.capacity.state import CAPTURED, CAPTURED_BUT_ZIIP, WORK, State
+from model.capacity.values import QuestionError
 from model.network.description import Network
 from model.network.distributions import Distribution
 from model.network.elements import (
@@ -49,7 +51,7 @@ Z90 = 1.2815515655446004
 
 
 @dataclass(frozen=True)
-class Described:
+class NetworkExport:
     """The network of a question, with the system, the load and the state that it was made from.
 
     ``response`` names for each class of the network the metric whose time it has; ``piece_s`` is the CPU time of one
@@ -58,13 +60,13 @@ class Described:
 
     network: Network
     ready: System
-    load: Load
+    load: Question
     state: State
     response: Mapping[str, str]
     piece_s: float
 
 
-def described(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> Described:
+def export_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> NetworkExport:
     """The network of a system at a load.
 
     Raises
@@ -72,14 +74,14 @@ def described(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | No
     QuestionError
         unknown system or key, a value out of its domain, or a load that has no steady state.
     """
-    entry = system_entry(bundle, system)
-    ready = compiled(entry, at)
-    load = understood(ready, at)
-    return describe(ready, load, f"{system}", f"{bundle['model_version']}, {system} at {_question(load)}")
+    parameters = system_entry(bundle, system)
+    ready = prepare_system(parameters, at)
+    load = parse_question(ready, at)
+    return export(ready, load, f"{system}", f"{bundle['model_version']}, {system} at {_question(load)}")
 
 
-def describe(ready: System, load: Load, name: str, source: str) -> Described:
-    """As :func:`described`, of a system and load that are understood already."""
+def export(ready: System, load: Question, name: str, source: str) -> NetworkExport:
+    """As :func:`described`, of a system and load that are parse_question already."""
     state = ready.evaluate(load.scenario)
     # A load asked as 100 % busy may miss it by the rounding of its rate.
     if state.busy[0, 0] >= state.available[0, 0] * (1.0 - 1e-9):
@@ -87,13 +89,13 @@ def describe(ready: System, load: Load, name: str, source: str) -> Described:
     full = [name for name, used in state.limits.items() if used[0, 0] >= 1.0]
     if full:
         raise QuestionError("at", load.at, f"at: limit {full[0]} is exceeded at this load: it has no steady state")
-    return _Description(ready, load, state, name, source).made()
+    return _Exporter(ready, load, state, name, source).made()
 
 
-class _Description:
+class _Exporter:
     """The parts of the network, at the best estimate."""
 
-    def __init__(self, ready: System, load: Load, state: State, name: str, source: str) -> None:
+    def __init__(self, ready: System, load: Question, state: State, name: str, source: str) -> None:
         self.ready, self.load, self.state, self.name, self.source = ready, load, state, name, source
         self.scenario = state.scenario
         rates = self.scenario.rates[0, 0]
@@ -107,7 +109,7 @@ class _Description:
         self.limits = [limit for limit in ready.limits if limit.name in state.limits and is_known(limit, state)]
         self.delays = ready.delays(self.scenario, ready.usage(self.scenario))
 
-    def made(self) -> Described:
+    def made(self) -> NetworkExport:
         classes, resources, named = [], [], {}
         for stream in self.rates:
             response = self._longest(stream)
@@ -115,7 +117,7 @@ class _Description:
                 named[stream] = response
             classes.append(self._transactions(stream, response))
         for limit in self.limits:
-            places = float(np.asarray(limit.places(self.scenario))[0].reshape(-1)[0])
+            places = float(np.asarray(limit.places(self.scenario.limits))[0].reshape(-1)[0])
             resources.append(
                 Resource(
                     name=limit.name,
@@ -126,8 +128,8 @@ class _Description:
             )
         for name in self.ready.capacity:
             law = self.ready.laws[name]
-            if law.driver in (WORK, CAPTURED, CAPTURED_BUT_ZIIP) and self.usage[name] > 0:
-                classes.append(self._pieces(name, self.usage[name], CP, self._priority(law.level)))
+            if law.regressor in (WORK, CAPTURED, CAPTURED_BUT_ZIIP) and self.usage[name] > 0:
+                classes.append(self._pieces(name, self.usage[name], CP, self._priority(law.priority)))
         share, others = self._machine()
         classes += [self._pieces(pool.name, used, pool.name, 0) for pool, used in others]
         network = Network(
@@ -138,14 +140,14 @@ class _Description:
             resources=tuple(resources),
             classes=tuple(classes),
         )
-        return Described(network, self.ready, self.load, self.state, named, self.piece_s)
+        return NetworkExport(network, self.ready, self.load, self.state, named, self.piece_s)
 
     def _series(self, stream: str, engine: str) -> list[str]:
         """Series of the class's own work on an engine, counted once."""
         laws = self.ready.laws
         if engine == ZIIP:
-            return [n for n, law in laws.items() if law.engine == ZIIP and law.driver == stream]
-        return [n for n in self.ready.capacity if laws[n].driver == stream]
+            return [n for n, law in laws.items() if law.engine == ZIIP and law.regressor == stream]
+        return [n for n in self.ready.capacity if laws[n].regressor == stream]
 
     def _seconds(self, stream: str, engine: str) -> float:
         """Seconds of one transaction on an engine; those of zIIP work that overflows are on CPs."""
@@ -165,7 +167,7 @@ class _Description:
         ]
         law = self.ready.laws[self._series(stream, CP)[0]]
         route = engines if metric is None else self._route(stream, metric, engines, seconds)
-        plain = TransactionClass(name=stream, route=tuple(route), priority=self._priority(law.level))
+        plain = TransactionClass(name=stream, route=tuple(route), priority=self._priority(law.priority))
         rate, think_s = self.rates[stream], self._think_s(stream)
         if not think_s or metric is None:
             return replace(plain, arrivals=Arrivals.poisson(rate))
@@ -182,7 +184,7 @@ class _Description:
         key = (metric, stream)
         response_s = 1e-3 * float(self.state.response_ms[key][0, 0])
         queued_s = self._on_engines_s(stream, seconds)
-        own = [limit for limit in self.limits if self.ready.numbers[stream] in limit.members]
+        own = [limit for limit in self.limits if stream in limit.members]
         limited_s = sum(1e-3 * float(self.state.waiting_ms[key][limit.resource][0, 0]) for limit in own)
         elsewhere_s = max(response_s - queued_s - limited_s, 0.0)
         work_s = max(sum(seconds.values()), 1e-12)
@@ -275,7 +277,7 @@ class _Description:
     def _ziip_station(self) -> Station:
         pool = self.ready.ziip_pool
         gain = float(pool.gain[0])
-        smt = Smt(gain=min(max(gain, 1.0), 2.0)) if pool.threads_of(self.scenario) > 1 else None
+        smt = Smt(gain=min(max(gain, 1.0), 2.0)) if ziip_pool.threads_of(pool, self.scenario) > 1 else None
         scheduling: Any = "priority_ps" if self.ranked and smt is None else "ps"
         return Station(
             name=ZIIP,
@@ -323,5 +325,5 @@ def _scaled(visits: list[Step], share: float) -> list[Step]:
     ]
 
 
-def _question(load: Load) -> str:
+def _question(load: Question) -> str:
     return ", ".join(f"{key}={value}" for key, value in load.at.items()) or "its operating point"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.crossing import crossing
-from model.capacity.parts import Scenario, State
+from model.capacity.root_finding import find_root
+from model.capacity.state import Scenario, State
 
 if TYPE_CHECKING:
-    from model.capacity.ensemble import System
+    from model.capacity.evaluation import System
 
 Array = NDArray[np.float64]
 AtRates = Callable[[Scenario], State]
@@ -38,11 +38,11 @@ def carried_load(at_rates: AtRates, system: System, state: State) -> State:
         for _ in range(MAX_ITER):
             for limit in full:
                 part = np.minimum(NEARLY / np.maximum(carried.limits[limit.name], 1e-12), 1.0)
-                rates[:, :, list(limit.members)] *= part[:, :, None]
+                rates[:, :, [system.numbers[name] for name in limit.members]] *= part[:, :, None]
             carried = at_rates(replace(scenario, rates=rates))
             if all((carried.limits[limit.name] < 1.0).all() for limit in full):
                 break
-        members = {system.streams[number] for limit in full for number in limit.members}
+        members = {name for limit in full for name in limit.members}
         beside = {key: value for key, value in carried.response_ms.items() if key[1] not in members}
         percentiles = {key: carried.p90_ms[key] for key in beside if key in carried.p90_ms}
         state = replace(
@@ -71,13 +71,13 @@ def _within_engines(system: System, state: State) -> Scenario:
     """The scenario with as much work as full engines do, the most important first."""
     offered, over = replace(state.scenario, users=None), state.busy > state.available
     levels = system.levels
-    own = {law.driver: law.level for law in system.laws.values() if law.part and law.engine == "cp"}
+    own = {law.regressor: law.priority for law in system.laws.values() if law.additive and law.engine == "cp"}
     of_classes = [levels.index(own.get(name, levels[0])) for name in system.streams]
 
     def done(depth: Array) -> Scenario:
         """The scenario with so much of its work, where 1 is all of it, (draws, loads)."""
         parts = [np.clip(depth * len(levels) - i, 0.0, 1.0) for i in range(len(levels))]
-        by_series = {name: parts[levels.index(law.level)] for name, law in system.laws.items()}
+        by_series = {name: parts[levels.index(law.priority)] for name, law in system.laws.items()}
         extra = {name: value * by_series.get(name, 1.0) for name, value in offered.extra.items()}
         rates = offered.rates * np.stack([parts[i] for i in of_classes], axis=2)
         return replace(offered, rates=rates, extra=extra)
@@ -86,4 +86,4 @@ def _within_engines(system: System, state: State) -> Scenario:
         """Engines beyond those there are; where these are not full, all of the work is done."""
         return np.where(over, system.usage(done(depth)).busy - state.available, depth - 1.0)
 
-    return done(crossing(beyond, over.shape))
+    return done(find_root(beyond, over.shape))

@@ -14,7 +14,7 @@ LEAST, DOUBLINGS, STEPS = 1e-9, 40, 80
 NEAR, NARROW = 1e-10, 1e-12
 
 
-def crossing(rising: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
+def find_root(rising: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
     """The factors above 0 at which ``rising``, evaluated for an array of them, crosses zero.
 
     A bracket is found by doubling, then narrowed by the Illinois method (M. Dowell and P. Jarratt, *BIT* 11, 1971), by

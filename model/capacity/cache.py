@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 KEPT = 512
 T = TypeVar("T")
 # What was asked for last stands last.
-_found: OrderedDict[tuple[int, Hashable], tuple[Mapping[str, Any], Any]] = OrderedDict()
+_found: OrderedDict[tuple[int, Hashable], tuple[Any, Any]] = OrderedDict()
 
 
-def derived(part: Mapping[str, Any], name: Hashable, make: Callable[[], T]) -> T:
+def cached(part: Any, name: Hashable, make: Callable[[], T]) -> T:
     """``make()``, made once for this very ``part`` (known by identity, which is kept with it) and ``name``.
 
     Nothing is kept of an empty part, which may be another one each time.
     """
-    if not part:
+    if part is None or (isinstance(part, dict) and not part):
         return make()
     key = (id(part), name)
     known = _found.get(key)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from model.calibration.descriptions import SystemDescription
-from model.calibration.laws import usage, usage_mean
+from model.calibration.usage_law import usage, usage_mean
 
 # Before any pair is seen, worth four observed groups: ratios of groups deviate 8 % from the ratio of the total where
 # the software is another; 4 % where the same programs run on another machine, whose capacity ratio differs between

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.queueing.lpar_share import Sharer
+from model.capacity.parameters import DemandModel, Machine
 
 Array = NDArray[np.float64]
 
 # How many times the highest calibrated load a bend is followed as a parabola.
-FOLLOWED = 4.0
+CURVATURE_RANGE = 4.0
 LPAR = "lpar"
 WORK = "work"
 CAPTURED = "captured"
@@ -30,7 +30,7 @@ RESPONSE = "response_ms"
 
 
 @lru_cache
-def deviates(draws: int, seed: int) -> Array:
+def normal_scores(draws: int, seed: int) -> Array:
     """(draws,) standard normal deviates in equal strata, 0 for the centre; not to be written to."""
     strata = (np.arange(draws - 1) + 0.5) / max(draws - 1, 1)
     found = np.array([NormalDist().inv_cdf(float(part)) for part in strata])
@@ -41,55 +41,8 @@ def deviates(draws: int, seed: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Law:
-    """Engines in use against a driver: the rate of a stream, or the work of all streams together.
-
-    ``coef`` (draws, 3) are the fixed part, the proportional part and the bend at driver / reference, as parts of
-    ``scale``; ``noise`` and ``drift`` (draws,) are relative deviations, the latter for each e-fold outside ``support``.
-    """
-
-    name: str
-    engine: str
-    driver: str
-    level: int
-    part: bool
-    reference: float
-    scale: float
-    support: tuple[float, float]
-    coef: Array
-    noise: Array
-    drift: Array
-
-    @classmethod
-    def of(cls, name: str, entry: Mapping[str, Any]) -> Law:
-        """The law as it stands in a bundle."""
-        drawn = entry["draws"]
-        return cls(
-            name=name,
-            engine=entry.get("engine", "cp"),
-            driver=entry["driver"],
-            level=int(entry.get("level", 0)),
-            part=bool(entry["part"]),
-            reference=entry["reference_rate"],
-            scale=entry["scale"],
-            support=(entry["support"][0], entry["support"][1]),
-            coef=np.vstack([entry["coef"], drawn["coef"]]),
-            noise=np.append(0.0, drawn["noise"]),
-            drift=np.append(0.0, drawn["drift"]),
-        )
-
-    @cached_property
-    def _alone(self) -> Laws:
-        return Laws.of((self,))
-
-    def usage(self, driver: Array) -> Array:
-        """Engines in use, (draws, loads), at the driver's values of that shape; never below zero."""
-        return np.asarray(self._alone.usage(driver[None])[0])
-
-
-@dataclass(frozen=True)
-class Laws:
-    """Some laws evaluated at once; arrays have the laws first: (laws, draws or 1, 1)."""
+class Demands:
+    """Utilization laws evaluated at once; arrays have the laws first: (laws, draws or 1, 1)."""
 
     reference: Array
     scale: Array
@@ -100,7 +53,7 @@ class Laws:
     drift: Array
 
     @classmethod
-    def of(cls, laws: Sequence[Law]) -> Laws:
+    def of(cls, laws: Sequence[DemandModel]) -> Demands:
         """These laws, in this order."""
 
         def each(values: Sequence[float]) -> Array:
@@ -110,7 +63,7 @@ class Laws:
             return np.stack(values)[:, :, None]
 
         return cls(
-            reference=each([law.reference for law in laws]),
+            reference=each([law.reference_rate for law in laws]),
             scale=each([law.scale for law in laws]),
             low=each([law.support[0] for law in laws]),
             high=each([law.support[1] for law in laws]),
@@ -131,7 +84,7 @@ class Laws:
             mean = fixed + x * (each + curve * (x - 1.0))
             return np.asarray(self.scale * np.maximum(mean, 0.0) * self.certain_inside)
         # Below the range measured, a negative fixed part shrinks with the load: no work takes less than no engines.
-        start, edge = self.low / self.reference, FOLLOWED * self.high / self.reference
+        start, edge = self.low / self.reference, CURVATURE_RANGE * self.high / self.reference
         with np.errstate(divide="ignore", invalid="ignore"):
             if (fixed < 0).any():
                 fixed = np.where((fixed < 0) & (x < start), fixed * x / start, fixed)
@@ -147,94 +100,9 @@ class Laws:
         return np.asarray(self.scale * mean * np.maximum(self.certain + self.drift * distance, 0.0))
 
 
-@dataclass(frozen=True)
-class Limit:
-    """A resource that transactions of some classes hold for a time: regions, a TCB, a lock, threads, volumes.
-
-    ``kind`` is ``limit`` or ``devices``; ``members`` are classes by number and ``weights`` how long each waits beside
-    the mean of all. ``servers`` and ``queues`` (draws,) are places of one queue and queues side by side, ``hold_s``
-    (draws,) the holding time without waits for CPs, which stretch it where it is held ``on_engines``; ``variability``
-    (draws,) multiplies the wait of exponential holding times. A limit without known parameters is not ``reached``: it
-    holds back only where places are asked for. Where the records do not tell its utilization it is not ``determined``,
-    and never a bottleneck.
-    """
-
-    name: str
-    kind: str
-    members: tuple[int, ...]
-    weights: tuple[float, ...]
-    reached: bool
-    determined: bool
-    on_engines: bool
-    servers: Array
-    queues: Array
-    hold_s: Array
-    variability: Array
-
-    def places(self, scenario: Scenario) -> Array:
-        """(draws, loads or 1) places of one queue; those asked for are as many times the own ones in every draw.
-
-        A draw of fewer places has a shorter holding time with them.
-        """
-        asked = scenario.limits.get(self.name)
-        if asked is None:
-            return self.servers[:, None]
-        return np.maximum(self.servers[:, None] * (np.asarray(asked, float) / self.inferred[0]), 1e-3)
-
-    @property
-    def inferred(self) -> Array:
-        """(draws,) places of all its queues that the records let be inferred; 1 where it is not ``reached``."""
-        return self.servers * self.queues
-
-    def holds_back(self, scenario: Scenario) -> bool:
-        """Whether anybody may wait for it."""
-        return self.reached or self.name in scenario.limits
-
-    @property
-    def resource(self) -> str:
-        """Name in answers."""
-        return self.name if self.kind == "devices" else f"limit {self.name}"
-
-
-@dataclass(frozen=True)
-class Response:
-    """Mean response of a class: service, delays for CPs and zIIPs, waits for limits, and a rest.
-
-    Arrays are (draws,): ``rest_ms``, and ``growing_ms`` that it has more on a full LPAR than on an idle one; factors of
-    the delays by short and by long pieces of work, by the machine's other LPARs (``machine``), for zIIPs by queue and
-    whatever their load; ``load`` by which the rest answers to the slowdown (``measured_slowdown`` where it was
-    measured); ``noise`` relative deviation of a measured point. ``p90`` and ``p90_waiting`` are 90th percentiles over
-    means, without waiting and of waiting alone. ``change_sd`` is the relative error of a predicted change of log
-    response, ``interval_sd`` that of a recorded interval's response, with ``interval_wait_sd`` for its share of waiting
-    and ``transaction_sd`` for one transaction of an interval; ``usual_ms`` is the median recorded.
-    """
-
-    metric: str
-    stream: str
-    series: tuple[str, ...]
-    ziip_series: tuple[str, ...]
-    rest_ms: Array
-    growing_ms: Array
-    short: Array
-    long: Array
-    machine: Array
-    ziip_queue: Array
-    ziip_always: Array
-    load: Array
-    noise: Array
-    measured_slowdown: float = 1.0
-    change_sd: float = 0.0
-    interval_sd: float = 0.0
-    interval_wait_sd: float = 0.0
-    transaction_sd: float = 0.0
-    usual_ms: float = 0.0
-    p90: Array | None = None
-    p90_waiting: Array | None = None
-
-    def scatter(self, share: Array | float, ended: Array | float) -> Array:
-        """Relative scatter of the response in an interval with so many transactions, of which so much is waiting."""
-        always = np.hypot(self.interval_sd, self.transaction_sd / np.sqrt(np.maximum(ended, 1.0)))
-        return np.asarray(np.hypot(always, self.interval_wait_sd * np.asarray(share)))
+def engines_in_use(law: DemandModel, regressor: Array) -> Array:
+    """Engines in use, (draws, loads), by one law at values of its regressor of that shape; never below zero."""
+    return np.asarray(Demands.of((law,)).usage(regressor[None])[0])
 
 
 @dataclass(frozen=True)
@@ -256,25 +124,6 @@ class Anchor:
     response: Mapping[tuple[str, str], Array] = field(default_factory=dict)
     p90: Mapping[tuple[str, str], Array] = field(default_factory=dict)
     modelled_ms: Mapping[tuple[str, str], Array] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The machine an LPAR shares: physical engines, its own share by weight and caps, and the other LPARs.
-
-    ``cap_engines`` are those it is held to, None without an absolute cap; ``lpar`` is its name there, ``ziips`` the
-    shared zIIPs, 0 where none are recorded.
-    """
-
-    name: str
-    engines: float
-    share: float
-    capped: bool
-    management: float
-    others: tuple[Sharer, ...] = ()
-    cap_engines: float | None = None
-    lpar: str = ""
-    ziips: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.derived import derived
-from model.capacity.ensemble import System
-from model.capacity.parts import Scenario
-from model.capacity.questions import QuestionError
+from model.capacity.cache import cached
+from model.capacity.evaluation import System
+from model.capacity.parameters import SystemParameters
+from model.capacity.state import Scenario
+from model.capacity.values import QuestionError
 from model.hardware.ratings import RatedMachine, Speed, identity, most_engines, rated, rated_machine
 
 Array = NDArray[np.float64]
@@ -47,10 +48,10 @@ def destination(system: System, asked: Mapping[str, Any]) -> Destination | None:
             raise QuestionError("machine", value, text, rated(rows))
         return Destination("machine", value, there.speed)
     if "cpc" in asked:
-        entry = lpar_of(system, asked["cpc"])[1]
-        if is_own(system, entry["machine"]) or entry["machine"] == system.entry.get("machine"):
+        parameters = lpar_of(system, asked["cpc"])[1]
+        if is_own(system, parameters.machine_type) or parameters.machine_type == system.parameters.machine_type:
             return None
-        return Destination("cpc", str(entry["machine"]), lambda engines: speed_of(system, entry, "cpc", engines))
+        return Destination("cpc", parameters.machine_type, lambda engines: speed_of(system, parameters, "cpc", engines))
     return None
 
 
@@ -62,7 +63,7 @@ def moved(system: System, scenario: Scenario, there: Destination, notes: list[st
     Raises:
         QuestionError: the rating of either machine is not known.
     """
-    target, here = there.speed(scenario.engines), speed_of(system, system.entry, there.key)
+    target, here = there.speed(scenario.engines), speed_of(system, system.parameters, there.key)
     sd = math.hypot(target.sd, here.sd)
     factor = here.su_per_s / target.su_per_s
     cost = np.asarray(factor * np.exp(sd * system.deviates(1)), float)
@@ -82,7 +83,7 @@ def moved(system: System, scenario: Scenario, there: Destination, notes: list[st
     return replace(scenario, others=others, ziip_cost=cost, msu_per_engine=each, machine=there.machine), cost
 
 
-def lpar_of(system: System, cpc: Any) -> tuple[str, Mapping[str, Any]]:
+def lpar_of(system: System, cpc: Any) -> tuple[str, SystemParameters]:
     """The first system of the installation that was recorded on a CPC, and its id.
 
     The CPC is named as the answers name it (``2964-708 …12345``), or by the end of that name, such as ``12345``.
@@ -90,10 +91,10 @@ def lpar_of(system: System, cpc: Any) -> tuple[str, Mapping[str, Any]]:
     Raises:
         QuestionError: there is none; machines that there are, are named.
     """
-    known: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    for name, entry in installation(system).items():
-        if "on_machine" in entry and "profile" in entry:
-            known.setdefault(str(entry["on_machine"]["name"]), (name, entry))
+    known: dict[str, tuple[str, SystemParameters]] = {}
+    for name, parameters in installation(system).items():
+        if parameters.machine is not None and parameters.recorded is not None:
+            known.setdefault(parameters.machine.name, (name, parameters))
     wanted = str(cpc).strip().casefold()
     same = [name for name in known if name.casefold() == wanted] or [
         name for name in known if len(wanted) >= FEWEST_DIGITS and name.casefold().endswith(wanted)
@@ -103,15 +104,15 @@ def lpar_of(system: System, cpc: Any) -> tuple[str, Mapping[str, Any]]:
     raise QuestionError("cpc", cpc, f"cpc: no machine {cpc!r} of the installation is recorded", known)
 
 
-def installation(system: System) -> Mapping[str, Mapping[str, Any]]:
+def installation(system: System) -> Mapping[str, SystemParameters]:
     """The systems of the bundle by id."""
-    return cast(Mapping[str, Mapping[str, Any]], system.entry.get("installation", {}))
+    return system.parameters.installation
 
 
 def rated_msu(system: System, scenario: Scenario, before: float, physical: float) -> float | None:
     """MSU of an engine where the machine has so many physical ones, and had others before; None without ratings."""
     each = scenario.msu_per_engine or system.msu_per_engine
-    name = scenario.machine or str(system.entry.get("machine", ""))
+    name = scenario.machine or system.parameters.machine_type
     machine = rated_machine(name, imported(system)) if name else None
     if each is None or machine is None:
         return None
@@ -129,8 +130,8 @@ def engine_cost(system: System, engines: float, machine_id: str = "") -> Array:
     if machine is not None and not machine_id and system.machine is not None:
         here, engines_there = max(here, system.machine.engines), max(engines, system.machine.engines)
         machine = None if here == engines_there else machine
-    effect = system.entry["n_way"]["unrated" if machine is None else "rated"]
-    exponent = np.append(effect["centre"], effect["draws"])
+    effect = system.parameters.n_way
+    exponent = effect.unrated if machine is None else effect.rated
     ratio = 1.0 if machine is None else machine.su_per_s(here) / machine.su_per_s(engines)
     return np.asarray(ratio * (engines / system.engines) ** exponent, float)
 
@@ -148,34 +149,34 @@ def n_way_source(system: System, engines: float) -> str:
 
 def _rated_here(system: System) -> RatedMachine | None:
     """The machine measured on, if it has a rating."""
-    name, rows = str(system.entry.get("machine", "")), imported(system)
-    return derived(system.entry, "rated machine", lambda: rated_machine(name, rows)) if name else None
+    name, rows = system.parameters.machine_type, imported(system)
+    return cached(system.parameters, "rated machine", lambda: rated_machine(name, rows)) if name else None
 
 
 def is_own(system: System, value: Any) -> bool:
     """Whether the machine named is the one measured on."""
-    own, rows = str(system.entry.get("machine", "")), imported(system)
+    own, rows = system.parameters.machine_type, imported(system)
     return bool(own) and identity(str(value), imported=rows) == identity(own, imported=rows)
 
 
 def imported(system: System) -> Sequence[Mapping[str, Any]]:
     """Rows of the ratings that the installation imported."""
-    return cast(Sequence[Mapping[str, Any]], system.entry.get("machine_ratings", ()))
+    return system.parameters.machine_ratings
 
 
-def speed_of(system: System, entry: Mapping[str, Any], key: str, engines: float | None = None) -> Speed:
+def speed_of(system: System, parameters: SystemParameters, key: str, engines: float | None = None) -> Speed:
     """Speed of the engines of a system of the installation: the rating in its records, else of its machine's table;
     of another number of engines as the table has it.
 
     Raises:
         QuestionError: there is neither.
     """
-    name, count = str(entry.get("machine", "")), float(entry["engines"])
+    name, count = parameters.machine_type, parameters.engines
     machine = rated_machine(name, imported(system)) if name else None
-    own = entry.get("service_units_per_s")
+    own = parameters.service_units_per_s
     if own:
         moved = machine.su_per_s(engines) / machine.su_per_s(count) if machine and engines else 1.0
-        return Speed(float(own) * moved, 0.0, "the rating in its own records")
+        return Speed(own * moved, 0.0, "the rating in its own records")
     if machine is None:
         text = f"{key}: {name or 'the machine measured on'} has no rating, neither in its records nor in a table"
         raise QuestionError(key, name, f"{text}; add it to machines.csv, see `etalon machines`")

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.ensemble import System
-from model.capacity.parts import RESPONSE, Scenario, State
+from model.capacity.evaluation import System
+from model.capacity.state import RESPONSE, Scenario, State
 
 Array = NDArray[np.float64]
 
@@ -103,6 +103,6 @@ def _response(system: System, state: State, name: str, work: Array, along: Array
 
 def _noise(system: System, state: State, name: str, seconds: Array | float) -> Array:
     """Variance of the log of a class's response in one interval about the model's, (draws, loads)."""
-    law = next(one for one in system.responses if one.stream == name)
+    law = next(one for one in system.responses if one.class_name == name)
     ended = system.stream(state.scenario, name) * seconds
     return law.scatter(system.waiting_share(state, law), ended) ** 2

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, combinations
 from typing import Any
 
@@ -14,11 +15,9 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from model.calibration.descriptions import SystemDescription
-from model.calibration.draws import around, response_draws, usage_draws
-from model.calibration.family import Priors
-from model.calibration.laws import usage
-from model.calibration.observations import LPAR, SystemPoints, as_frame, rows_of, system_points
-from model.calibration.relatives import (
+from model.calibration.measured_points import LPAR, SystemPoints, as_frame, rows_of, system_points
+from model.calibration.pooling import Priors
+from model.calibration.related_systems import (
     OTHER_SOFTWARE_SD,
     SAME_SOFTWARE_SD,
     Laws,
@@ -29,7 +28,11 @@ from model.calibration.relatives import (
     usage_of_relative,
 )
 from model.calibration.response import fit_response
+from model.calibration.samples import normal_samples, response_draws, usage_draws
+from model.calibration.usage_law import usage
 from model.calibration.utilization import UtilizationLaw
+from model.capacity.figures import figures_of
+from model.capacity.parameters import DemandModel, NWay, Point, SystemParameters, TransactionClass
 from model.hardware.ratings import N_WAY_SD
 from model.published.condition import condition_text, parse_condition
 
@@ -37,8 +40,6 @@ from model.published.condition import condition_text, parse_condition
 ASSUMED_SD = 0.03
 ASSUMED = "assumed at points where none was published, so that its interval is wider"
 EXHAUSTIVE_WITHIN = 1e-3
-FORMS = {"cpu_busy_pct": "busy_pct", "itr_tps": "internal_rate", "cpu_us_per_tran": "us_per_tran"}
-UNITS = {"busy_pct": "pct", "internal_rate": "tran/s", "us_per_tran": "us/tran", "pct": "pct of one CP"}
 
 
 class NoPointsError(ValueError):
@@ -58,7 +59,7 @@ class CapacityModel(BaseEstimator):
         calibrate: stretch intervals to hold the points left out one at a time.
 
     Attributes:
-        systems_: by system id, everything a prediction needs, as plain data: the entries of a bundle.
+        systems_: by system id, the parameters that predictions need.
         laws_: by system id and series, the moments of the usage laws.
         points_: the measured points it was fitted on.
         left_out_: systems of the mart that cannot be calibrated, each with the reason.
@@ -128,7 +129,7 @@ class CapacityModel(BaseEstimator):
         """Engines in use by the system's main total at a rate, with its 90 % limits."""
         if system not in self.systems_:
             raise ValueError(f"system {system!r} was not fitted; known are {', '.join(sorted(self.systems_))}")
-        estimate = usage(self.laws_[system][self.systems_[system]["main_total"]], rate)
+        estimate = usage(self.laws_[system][self.systems_[system].main_total], rate)
         return estimate.value, estimate.lo, estimate.hi
 
     def _fit_family(
@@ -170,7 +171,7 @@ class CapacityModel(BaseEstimator):
         laws: Mapping[str, dict[str, dict[str, Any]]],
         relatives: list[str],
         observed: Mapping[str, SystemPoints],
-    ) -> dict[str, Any]:
+    ) -> SystemParameters:
         key = points.system_id
         own = laws[key]
         metrics = dict(points.metrics)
@@ -187,63 +188,50 @@ class CapacityModel(BaseEstimator):
                 metrics[name] = observed[relative.system_id].metrics[name]
         usages = {**own, **taken}
         response = self._responses(points, about, laws, relatives, observed)
-        stream = about[key].workload or key
-        outputs = [
-            {"metric": metric, "series": name, "form": form, "unit": UNITS[form]}
-            for name in sorted(usages)
-            for metric in metrics[name]
-            for form in [FORMS.get(metric, "pct" if metric.endswith("_pct") else "us_per_tran")]
-        ]
-        outputs += [
-            {
-                "metric": metric,
-                "series": metric,
-                "response": metric,
-                "stream": stream,
-                "form": "response_ms",
-                "unit": "ms",
-            }
-            for metric in sorted(response)
-        ]
+        name = about[key].workload or key
         named = {*origins.values(), *(law["relative"] for law in response.values() if "relative" in law)}
         sources = [about[other] for other in sorted(named)]
-        outputs.insert(0, {"metric": "etr_tps", "form": "total_rate", "unit": "tran/s"})
-        names = [str(output["metric"]) for output in outputs]
         main = main_total(points)
         capacity = LPAR if LPAR in usages else main
-        return {
-            "workload": about[key].workload,
-            "machine": about[key].machine,
-            "software": about[key].software,
-            "engines": points.engines,
-            "streams": [{"name": stream, "workload": about[key].workload}],
-            "capacity": [capacity],
-            "busy_assumed": LPAR not in usages,
-            "support_tps": [float(points.rate.min()), float(points.rate.max())],
-            "n_way": n_way_draws(key),
-            "main_total": main,
-            "exhaustive": exhaustive(points),
-            "points": [
-                {
-                    "point": point,
-                    "etr_tps": float(rate),
-                    "rates": {stream: float(rate)},
-                    "conditions": {
-                        name: published_condition(about[key], sources, points, point, name) for name in names
-                    },
-                }
-                for point, rate in zip(points.points, points.rate, strict=True)
-            ],
-            "operating_point": points.points[-1],
-            "usage": {name: law_entry(law, stream, f"{key} {name}") for name, law in usages.items()},
-            "response": {
-                name: response_draws(law, name, stream, [capacity], f"{key} {name}") for name, law in response.items()
+        parameters = SystemParameters(
+            workload=about[key].workload,
+            machine_type=about[key].machine,
+            software=about[key].software,
+            engines=float(points.engines),
+            classes=(TransactionClass(name, workload=about[key].workload),),
+            busy_components=(capacity,),
+            busy_assumed=LPAR not in usages,
+            support_tps=(float(points.rate.min()), float(points.rate.max())),
+            n_way=n_way(key),
+            main_total=main,
+            exhaustive=exhaustive(points),
+            operating_point=points.points[-1],
+            demands={
+                series: demand_model(law, name, f"{key} {series}", metrics[series]) for series, law in usages.items()
             },
-            "outputs": outputs,
-            "intervals": points.intervals,
-            "seconds": points.seconds,
-            "relatives": sorted(relatives),
-        }
+            responses={
+                metric: response_draws(law, metric, name, [capacity], f"{key} {metric}")
+                for metric, law in response.items()
+            },
+            intervals=points.intervals,
+            seconds=points.seconds,
+            relatives=tuple(sorted(relatives)),
+        )
+        names = [figure.metric for figure in figures_of(parameters)]
+        return replace(
+            parameters,
+            points=tuple(
+                Point(
+                    point=point,
+                    etr_tps=float(rate),
+                    rates={name: float(rate)},
+                    conditions={
+                        metric: published_condition(about[key], sources, points, point, metric) for metric in names
+                    },
+                )
+                for point, rate in zip(points.points, points.rate, strict=True)
+            ),
+        )
 
     def _responses(
         self,
@@ -253,10 +241,10 @@ class CapacityModel(BaseEstimator):
         relatives: list[str],
         observed: Mapping[str, SystemPoints],
     ) -> dict[str, dict[str, Any]]:
-        found = own_responses(points, about[points.system_id], laws[points.system_id])
+        found = measured_responses(points, about[points.system_id], laws[points.system_id])
         if LPAR not in laws[points.system_id]:
             return found
-        theirs = {other: own_responses(observed[other], about[other], laws[other]) for other in relatives}
+        theirs = {other: measured_responses(observed[other], about[other], laws[other]) for other in relatives}
         for metric in sorted({metric for response in theirs.values() for metric in response} - set(found)):
             relative = nearest(
                 about[points.system_id], [about[other] for other in relatives if metric in theirs[other]]
@@ -272,31 +260,35 @@ class CapacityModel(BaseEstimator):
 UNRATED_MEAN, UNRATED_SD = 0.04, 0.04
 UNDISTURBED, UNDISTURBED_MEAN, UNDISTURBED_SD = 0.02, 0.01, 0.01
 
-# What of a fitted law an answer needs.
-KEPT = ("reference_rate", "scale", "support", "points", "origin", "part", "total", "assumed")
+
+def demand_model(law: Mapping[str, Any], regressor: str, name: str, metrics: Sequence[str]) -> DemandModel:
+    """A fitted usage law with its samples."""
+    return DemandModel(
+        regressor=regressor,
+        reference_rate=law["reference_rate"],
+        scale=law["scale"],
+        support=(law["support"][0], law["support"][1]),
+        additive=law["part"],
+        total=law["total"],
+        assumed=law["assumed"],
+        points=law["points"],
+        origin=law["origin"],
+        metrics=tuple(metrics),
+        **usage_draws(law, name),
+    )
 
 
-def law_entry(law: Mapping[str, Any], driver: str, name: str) -> dict[str, Any]:
-    """A fitted usage law as a bundle holds it: centre and draws."""
-    return {
-        **{key: law[key] for key in KEPT},
-        "driver": driver,
-        "coef": list(law["coef"]),
-        "draws": usage_draws(law, name),
-    }
-
-
-def n_way_draws(name: str, busy_growth: float = math.inf) -> dict[str, Any]:
-    """The n-way effect of a workload as a bundle holds it, as exponents of cost against the number of engines: around
-    the ratings of a rated machine, and on one without a rating, where more engines do not make work cheaper.
+def n_way(name: str, busy_growth: float = math.inf) -> NWay:
+    """The n-way effect of a workload, as exponents of cost against the number of engines: around the ratings of a rated
+    machine, and on one without a rating, where more engines do not make work cheaper.
 
     ``busy_growth`` is the growth of cost, from no engine busy to all, that the records do not rule out. Where it is
     small, so is the exponent: most of the n-way effect is that busy engines disturb each other.
     """
     disturbed = busy_growth > UNDISTURBED
     mean, sd = (UNRATED_MEAN, UNRATED_SD) if disturbed else (UNDISTURBED_MEAN, UNDISTURBED_SD)
-    rated, unrated = around(0.0, N_WAY_SD, f"{name} n-way"), around(mean, sd, f"{name} n-way")
-    return {"rated": rated, "unrated": {**unrated, "centre": 0.0}}
+    rated, unrated = normal_samples(0.0, N_WAY_SD, f"{name} n-way"), normal_samples(mean, sd, f"{name} n-way")
+    return NWay(unrated=np.append(0.0, unrated[1:]), rated=rated)
 
 
 def main_total(points: SystemPoints) -> str:
@@ -318,7 +310,7 @@ def exhaustive(points: SystemPoints) -> bool:
     return bool(np.allclose(sum(part.usage for part in parts), total.usage, rtol=EXHAUSTIVE_WITHIN, atol=0.0))
 
 
-def own_responses(
+def measured_responses(
     points: SystemPoints, description: SystemDescription, laws: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     """The response laws a system's own measured responses give."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.calibration.attribution import OWN_CPU, Attribution, attribute_cpu
 from model.calibration.busy_cost import at_usual_busy, cost_by_busy
-from model.calibration.capacity import n_way_draws
 from model.calibration.demands import Demand, demand, driven_law, stream_law
-from model.calibration.draws import DRAWS, around
 from model.calibration.growth import growth
 from model.calibration.history import History
 from model.calibration.plausibility import (
@@ -24,12 +23,24 @@ from model.calibration.plausibility import (
     without_miscounts,
     without_overlap,
 )
+from model.calibration.points import n_way
 from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
-from model.calibration.serving import OWN_CPU, Served, served
+from model.calibration.samples import DRAWS, normal_samples
 from model.calibration.uncaptured import uncaptured
-from model.calibration.ziips import ziip_pool
-from model.capacity.parts import WORK, ZIIP_WORK
+from model.calibration.ziip_pool import ziip_pool
+from model.capacity.parameters import (
+    ZERO,
+    DemandModel,
+    Limit,
+    Machine,
+    RecordedIntervals,
+    ResponseModel,
+    SystemParameters,
+    TransactionClass,
+    Weights,
+)
+from model.capacity.state import WORK, ZIIP_WORK
 
 Array = NDArray[np.float64]
 
@@ -46,12 +57,12 @@ BURSTY = 2.0
 """How many times Poisson's the standard deviation of the number of arrivals in an interval is taken to be."""
 
 
-class Unusable(ValueError):
+class NotCalibratable(ValueError):
     """The records of an LPAR cannot be calibrated; the message says why."""
 
 
-def entry(history: History) -> dict[str, Any]:
-    """The system as a bundle holds it.
+def calibrate_lpar(history: History) -> SystemParameters:
+    """The parameters of an LPAR.
 
     Raises:
         Unusable: no class has transactions, or classes report more CPU than the LPAR used.
@@ -59,79 +70,74 @@ def entry(history: History) -> dict[str, Any]:
     h, notes = _plausible(history)
     classes = _divided(h)
     captured = np.nansum(classes.history.cp_s, axis=1)
-    dear = cost_by_busy(classes.history, [c for c in classes.streams if c not in classes.bare])
-    h = replace(classes.history, dearer=at_usual_busy(classes.history, dear))
+    cost, cost_at_most = cost_by_busy(classes.history, [c for c in classes.streams if c not in classes.bare])
+    h = replace(classes.history, dearer=at_usual_busy(classes.history, cost))
     classes = replace(classes, history=h)
     found = _streams(classes)
     notes += found.notes
-    usage, extra = dict(found.usage), {}
+    demands, extra = dict(found.demands), {}
     for c in classes.background:
-        usage[h.classes[c]], extra[h.classes[c]] = _background(h, c, found.work)
-    usage["uncaptured"] = uncaptured(h, captured)
+        demands[h.classes[c]], extra[h.classes[c]] = _background(h, c, found.work)
+    demands["uncaptured"] = uncaptured(h, captured)
     streams = classes.streams
-    ziip = ziip_pool(h, streams, usage)
+    ziip = ziip_pool(h, streams, demands)
     impossible, short = below_service(h, streams)
     notes += short + come_and_gone(h, streams) + engines_changed(h)
     unknown = _no_streams(classes)
     notes += [unknown[h.classes[c]] for c in classes.bare if h.classes[c] in unknown]
     laws = responses(h, [c for c in streams if c not in impossible], ziip, classes.served.served_by, h.system_id)
-    levels = dict(zip(h.classes, h.importance.tolist(), strict=True))
-    for key, law in usage.items():
-        law["level"] = levels.get(key.removesuffix(":ziip"), 0)
-        law["evidence"] = EVIDENCE.get(key) or classes.evidence.get(key.removesuffix(":ziip"), OWN_CPU)
-    notes += _own_use(h, laws["limits"]) + _without_percentile(laws["response"])
+    notes += _own_use(h, laws["limits"]) + _without_percentile(laws["responses"])
     total = h.ended[:, streams].sum(axis=1) / h.seconds
-    labels = [h.classes[c] for c in streams]
     top = _busiest(h)
-    made: dict[str, Any] = {
-        "workload": "",
-        "machine": h.cpc_type,
-        "software": "",
-        "smf_sid": h.smf_sid,
-        "engines": float(h.engines[-1]),
-        "streams": [
-            {
-                "name": h.classes[c],
-                "workload": h.workloads[c],
-                "report_class": (h.report_classes or {}).get(h.classes[c], ""),
-                "importance": int(h.importance[c]),
-            }
-            for c in streams
-        ],
-        "work_scatter": found.scatter,
-        "no_streams": unknown,
-        "capacity": [*labels, *(h.classes[c] for c in classes.background), "uncaptured"],
-        "busy_assumed": False,
-        "support_tps": [float(np.quantile(total, 0.01)), float(total.max())],
-        "n_way": n_way_draws(h.system_id, dear.pop("at_most")),
-        "main_total": "",
-        "exhaustive": False,
-        "points": [],
-        "operating": top,
-        "operating_point": str(h.start_local[top]),
-        "profile": {
-            "busy_sd": _interval_sd(h, h.cp_s[:, streams], streams, found.varies),
-            "ziip_busy_sd": _interval_sd(h, h.ziip_s[:, streams], streams, found.varies),
-        }
-        | _profile(h, streams, extra, [c for c in streams if c not in classes.bare]),
-        "growth_per_week": [growth(h, h.ended[:, c], f"{h.system_id} {h.classes[c]} growth") for c in streams],
-        "usage": usage,
-        "cost_by_busy": dear,
-        "ziip": ziip,
-        **laws,
-        "outputs": [],
-        "intervals": len(h.seconds),
-        "seconds": float(h.seconds.sum()),
-        "period": [str(h.start_local[0]), str(h.start_local[-1])],
-        "relatives": [],
-        "notes": notes,
-        "divided": [h.classes[c] for c in (*classes.served.direct, *classes.served.divided)],
+    thinking = bool(h.thinking_s()[:, streams].any())
+    return SystemParameters(
+        machine_type=h.cpc_type,
+        smf_sid=h.smf_sid,
+        engines=float(h.engines[-1]),
+        classes=tuple(_class(h, c, scatter, thinking) for c, scatter in zip(streams, found.scatter, strict=True)),
+        without_transactions=unknown,
+        busy_components=(*(h.classes[c] for c in (*streams, *classes.background)), "uncaptured"),
+        support_tps=(float(np.quantile(total, 0.01)), float(total.max())),
+        n_way=n_way(h.system_id, cost_at_most),
+        peak=top,
+        operating_point=str(h.start_local[top]),
+        recorded=_recorded(classes, extra, found.varies),
+        demands={key: _with_evidence(classes, key, law) for key, law in demands.items()},
+        busy_cost=cost,
+        ziip=ziip,
+        intervals=len(h.seconds),
+        seconds=float(h.seconds.sum()),
+        period=(str(h.start_local[0]), str(h.start_local[-1])),
+        notes=tuple(notes),
+        divided=tuple(h.classes[c] for c in (*classes.served.direct, *classes.served.divided)),
         # Work of the same transactions varies from interval to interval: that of other LPARs too.
         **_machine(h, found.varies),
-        **_sampling(h, streams),
-    }
-    made["outputs"] = _outputs(made, labels)
-    return made
+        **laws,
+    )
+
+
+def _class(h: History, c: int, scatter_s: float, thinking: bool) -> TransactionClass:
+    """A class with its growth; where any class has users, how far thinking found by samples for one second deviates,
+    relative. For longer it deviates with the root of the time. Samples are taken as independent, which says too much
+    where users think for many of them."""
+    name, sd = h.classes[c], math.sqrt(h.sampling_s)
+    return TransactionClass(
+        name=name,
+        workload=h.workloads[c],
+        report_class=(h.report_classes or {}).get(name, ""),
+        importance=int(h.importance[c]),
+        cpu_scatter_s=scatter_s,
+        thinking_noise=normal_samples(0.0, sd, f"{h.system_id} {name} thinking") if thinking else ZERO,
+        growth=growth(h, h.ended[:, c], f"{h.system_id} {name} growth"),
+    )
+
+
+def _with_evidence(classes: _Classes, key: str, law: DemandModel) -> DemandModel:
+    """A law with its priority, and what it rests on."""
+    h, name = classes.history, key.removesuffix(":ziip")
+    priorities = dict(zip(h.classes, h.importance.tolist(), strict=True))
+    evidence = EVIDENCE.get(key) or classes.evidence.get(name, OWN_CPU)
+    return replace(law, priority=priorities.get(name, 0), evidence=evidence)
 
 
 def _plausible(history: History) -> tuple[History, list[str]]:
@@ -140,9 +146,9 @@ def _plausible(history: History) -> tuple[History, list[str]]:
     whole = h
     h, contradictions = without_contradiction(h)
     if len(h.seconds) < MOSTLY * len(whole.seconds):
-        raise Unusable(f"{contradictions[0]}; too few remain")
+        raise NotCalibratable(f"{contradictions[0]}; too few remain")
     if np.nansum(h.cp_s) > CONTRADICTION * h.busy_s.sum():
-        raise Unusable(
+        raise NotCalibratable(
             f"its classes report {np.nansum(h.cp_s):.0f} s of CPU and the LPAR only {h.busy_s.sum():.0f} s: "
             "records of one are missing or of another LPAR"
         )
@@ -163,7 +169,7 @@ class _Classes:
     streams: list[int]
     bare: list[int]
     background: list[int]
-    served: Served
+    served: Attribution
     evidence: Mapping[str, str]
 
 
@@ -175,12 +181,12 @@ def _divided(h: History) -> _Classes:
     every = range(len(h.classes))
     bare = [c for c in every if ends[c] and not has_cpu[c]]
     background = [c for c in every if has_cpu[c] and not ends[c]]
-    found = served(h, bare, background)
+    found = attribute_cpu(h, bare, background)
     direct = set(found.direct.values())
     bare = [c for c in bare if c not in direct]
     streams = sorted({*(c for c in every if ends[c] and has_cpu[c]), *(c for c, _ in found.costs), *direct})
     if not streams:
-        raise Unusable(
+        raise NotCalibratable(
             "no service class has both ended transactions and CPU of its own, nor does the CPU of others follow them"
         )
     background = [c for c in background if c not in found.direct]
@@ -209,9 +215,9 @@ def _no_streams(classes: _Classes) -> dict[str, str]:
     return found
 
 
-def _without_percentile(responses: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _without_percentile(responses: Mapping[str, ResponseModel]) -> list[str]:
     """What to say of classes whose mean response is known and whose 90th percentile is not."""
-    missing = [name for name, law in responses.items() if not law.get("p90")]
+    missing = [name for name, law in responses.items() if law.p90 is None]
     if not missing:
         return []
     return [
@@ -226,7 +232,7 @@ class _Streams:
     ``varies`` where the LPAR is busiest, relative, and what is to be said. ``scatter`` (streams,) is how far the CPU of
     one transaction is from its mean, in s."""
 
-    usage: dict[str, dict[str, Any]]
+    demands: dict[str, DemandModel]
     work: Array
     varies: float
     scatter: list[float]
@@ -236,7 +242,7 @@ class _Streams:
 def _streams(classes: _Classes) -> _Streams:
     """What the transactions of each class take."""
     h, top = classes.history, _busiest(classes.history)
-    usage: dict[str, dict[str, Any]] = {}
+    demands: dict[str, DemandModel] = {}
     work, scatter, notes = np.zeros(len(h.seconds)), _divided_scatter(classes), []
     for c in classes.streams:
         label = h.classes[c]
@@ -246,24 +252,24 @@ def _streams(classes: _Classes) -> _Streams:
                 if engine == "cp" or (c, engine) in classes.served.costs:
                     cost, drawn = classes.served.costs.get((c, engine), NO_COST)
                     own = Demand(cost, False, int(h.day[0]), "", 0.0)
-                    usage[key] = stream_law(h, c, own, label, f"{h.system_id} {key}", engine, drawn[:, None])
+                    demands[key] = stream_law(h, c, own, label, f"{h.system_id} {key}", engine, drawn[:, None])
             continue
         found = demand(h, c, (h.cp_s[:, c] - h.ziip_on_cp_s[:, c]) / h.dearer)
-        usage[label] = stream_law(h, c, found, label, f"{h.system_id} {label}", "cp")
+        demands[label] = stream_law(h, c, found, label, f"{h.system_id} {label}", "cp")
         scatter[c] = found.fit.scale
         if found.change:
             notes.append(f"{label}: {found.change}")
         eligible = h.ziip_s[:, c] + h.ziip_on_cp_s[:, c]
         if eligible.sum() > 1e-6 * h.busy_s.sum():
             key = f"{label}:ziip"
-            usage[key] = stream_law(h, c, demand(h, c, eligible), label, f"{h.system_id} {label} zIIP", "ziip")
+            demands[key] = stream_law(h, c, demand(h, c, eligible), label, f"{h.system_id} {label} zIIP", "ziip")
     for whose in dict.fromkeys(classes.served.divided.values()):
         regions = [region for region, those in classes.served.divided.items() if those == whose]
         divided, among = (", ".join(h.classes[c] for c in some) for some in (regions, whose))
         notes.append(f"CPU of {divided} is divided among {among} by regression on their transactions")
     each = [scatter[c] for c in classes.streams]
     varies = math.sqrt(float(np.square(each) @ h.ended[top, classes.streams])) / max(float(work[top]), 1e-9)
-    return _Streams(usage, work, varies, each, notes)
+    return _Streams(demands, work, varies, each, notes)
 
 
 def _divided_scatter(classes: _Classes) -> dict[int, float]:
@@ -277,9 +283,9 @@ def _divided_scatter(classes: _Classes) -> dict[int, float]:
     return {c: alike * float(costs[c].mean[0]) if c in costs else 0.0 for c in classes.bare}
 
 
-def _own_use(h: History, limits: Sequence[Mapping[str, Any]]) -> list[str]:
+def _own_use(h: History, limits: Sequence[Limit]) -> list[str]:
     """What to say of volumes that other LPARs of the machine may use as well: records tell the own requests."""
-    named = {one["name"]: h.devices[one["name"]] for one in limits if one["name"] in h.devices}
+    named = {one.name: h.devices[one.name] for one in limits if one.name in h.devices}
     volumes = [name for name, group in named.items() if group.waited_s is not None and not np.any(group.others_s)]
     if not volumes or h.machine is None or not h.machine.others:
         return []
@@ -293,32 +299,30 @@ def _busiest(h: History) -> int:
     return int(np.argmax(h.busy_s / h.seconds / h.engines))
 
 
-def _profile(
-    h: History, streams: list[int], extra: Mapping[str, Iterable[float]], measured: Sequence[int]
-) -> dict[str, Any]:
-    """What was recorded, interval by interval: rates of the classes, their engines in use and responses, other work and
-    what was busy. Engines of classes that have CPU of their own are ``measured``."""
+def _recorded(classes: _Classes, extra: Mapping[str, Array], varies: float) -> RecordedIntervals:
+    """What was recorded, interval by interval. Engines of classes that have CPU of their own are measured."""
+    h, streams = classes.history, classes.streams
     cp_s, ziip_s = np.nan_to_num(h.cp_s) - h.ziip_on_cp_s, h.ziip_s + h.ziip_on_cp_s
-    series = {h.classes[c]: cp_s[:, c] for c in measured}
-    series |= {f"{h.classes[c]}:ziip": ziip_s[:, c] for c in measured if ziip_s[:, c].any()}
-    recorded = {
-        "engines": {name: _short(seconds / h.seconds) for name, seconds in series.items()},
-        "busy": _short(h.busy_s / h.seconds),
-        "ziip_busy": _short(h.ziip_busy_s / h.seconds),
-        "capacity": _short(h.engines),
-        "response_ms": {h.classes[c]: _known(h.response_ms[:, c]) for c in streams},
-        "p90_ms": {h.classes[c]: _known(h.p90_ms[:, c]) for c in streams},
-    }
-    return {
-        "start_local": [str(start) for start in h.start_local.astype("datetime64[s]")],
-        "seconds": float(np.median(h.seconds)),
-        "rates": [_short(row) for row in (h.ended[:, streams] / h.seconds[:, None]).T],
-        "extra": {key: _short(values) for key, values in extra.items()},
-        "cpu_busy_pct": _short(100.0 * h.busy_s / h.seconds / h.engines),
-        "recorded": recorded,
+    measured = [c for c in streams if c not in classes.bare]
+    components = {h.classes[c]: cp_s[:, c] for c in measured}
+    components |= {f"{h.classes[c]}:ziip": ziip_s[:, c] for c in measured if ziip_s[:, c].any()}
+    return RecordedIntervals(
+        start_local=tuple(str(start) for start in h.start_local.astype("datetime64[s]")),
+        seconds=float(np.median(h.seconds)),
+        rates=_short((h.ended[:, streams] / h.seconds[:, None]).T),
+        extra={key: _short(values) for key, values in extra.items()},
+        cpu_busy_pct=_short(100.0 * h.busy_s / h.seconds / h.engines),
+        component_engines={name: _short(seconds / h.seconds) for name, seconds in components.items()},
+        busy=_short(h.busy_s / h.seconds),
+        ziip_busy=_short(h.ziip_busy_s / h.seconds),
+        engines=_short(h.engines),
+        response_ms={h.classes[c]: _short(h.response_ms[:, c]) for c in streams},
+        p90_ms={h.classes[c]: _short(h.p90_ms[:, c]) for c in streams},
+        busy_sd=_interval_sd(h, h.cp_s[:, streams], streams, varies),
+        ziip_busy_sd=_interval_sd(h, h.ziip_s[:, streams], streams, varies),
         **_of_machine(h),
         **_users(h, streams),
-    }
+    )
 
 
 def _of_machine(h: History) -> dict[str, Any]:
@@ -338,17 +342,7 @@ def _users(h: History, streams: list[int]) -> dict[str, Any]:
         return {}
     inside = np.nan_to_num(h.response_ms)[:, streams] * h.ended[:, streams] / 1e3 / h.seconds[:, None]
     users = np.where(thinking.any(axis=0), thinking + inside, 0.0)
-    return {"users": [_short(row) for row in users.T], "thinking": [_short(row) for row in thinking.T]}
-
-
-def _sampling(h: History, streams: list[int]) -> dict[str, Any]:
-    """Of each stream, how far thinking found by samples for one second deviates, relative; for longer, with the root
-    of the time. Samples are taken as independent, which says too much where users think for many of them. Empty where
-    no class has users."""
-    if not h.thinking_s()[:, streams].any():
-        return {}
-    sd = math.sqrt(h.sampling_s)
-    return {"thinking_noise": [around(0.0, sd, f"{h.system_id} {h.classes[c]} thinking") for c in streams]}
+    return {"users": _short(users.T), "thinking": _short(thinking.T)}
 
 
 def _interval_sd(h: History, cpu_s: Array, streams: Sequence[int], varies: float) -> float:
@@ -360,15 +354,13 @@ def _interval_sd(h: History, cpu_s: Array, streams: Sequence[int], varies: float
     return math.hypot(varies, BURSTY * math.sqrt(squares) / max(float(cpu.sum()), 1e-9))
 
 
-def _known(values: Array) -> list[float | None]:
-    return [float(f"{value:.6g}") if np.isfinite(value) else None for value in values]
+def _short(values: Array) -> Array:
+    """The values with six significant digits."""
+    flat = [float(f"{value:.6g}") for value in np.ravel(values)]
+    return np.reshape(flat, np.shape(values))
 
 
-def _short(values: Iterable[float]) -> list[float]:
-    return [float(f"{value:.6g}") for value in values]
-
-
-def _background(h: History, c: int, work: Array) -> tuple[dict[str, Any], list[float]]:
+def _background(h: History, c: int, work: Array) -> tuple[DemandModel, Array]:
     """Work without transactions, against that of the transactions, and what each interval had beyond it in engines."""
     x, y = work / h.seconds, np.nan_to_num(h.cp_s[:, c]) / h.seconds
     weight = np.ones(len(x))
@@ -382,7 +374,7 @@ def _background(h: History, c: int, work: Array) -> tuple[dict[str, Any], list[f
     else:
         law = driven_law(x, flat, [True, False, False], WORK, name, int(h.importance[c]), True)
         expected = np.full(len(x), flat.mean[0])
-    return law, (y - expected).tolist()
+    return law, y - expected
 
 
 def _machine(h: History, varies: float) -> dict[str, Any]:
@@ -394,57 +386,19 @@ def _machine(h: History, varies: float) -> dict[str, Any]:
     varying_s = np.sqrt(m.others_variance + zero + unknown_s**2)
     others = float((varying_s / np.maximum(m.others_s, 1e-9))[_busiest(h)])
     return {
-        "on_machine": {
-            "name": m.name,
-            "lpar": m.lpar,
-            "ziips": float(m.ziips),
-            "engines": float(m.engines),
-            "share": float(m.weight / m.total_weight) if m.total_weight > 0 else 1.0,
-            "capped": bool(m.capped),
-            "cap_engines": m.cap_engines,
-            "management": float(np.median(m.management_s / h.seconds)),
-            "others": [asdict(one) for one in m.others],
-        },
-        "weights": {"own": float(m.weight), "total": float(m.total_weight)},
-        "others_noise": around(0.0, others, f"{h.system_id} other LPARs"),
-        "others_pieces": around(0.0, 1.0, f"{h.system_id} pieces of other LPARs"),
-        "others_growth_per_week": growth(h, m.others_s, f"{h.system_id} growth of other LPARs"),
+        "machine": Machine(
+            name=m.name,
+            lpar=m.lpar,
+            ziips=float(m.ziips),
+            engines=float(m.engines),
+            share=float(m.weight / m.total_weight) if m.total_weight > 0 else 1.0,
+            capped=bool(m.capped),
+            cap_engines=m.cap_engines,
+            management=float(np.median(m.management_s / h.seconds)),
+            others=m.others,
+        ),
+        "weights": Weights(float(m.weight), float(m.total_weight)),
+        "others_noise": normal_samples(0.0, others, f"{h.system_id} other LPARs"),
+        "others_pieces": normal_samples(0.0, 1.0, f"{h.system_id} pieces of other LPARs"),
+        "others_growth": growth(h, m.others_s, f"{h.system_id} growth of other LPARs"),
     }
-
-
-def _outputs(found: Mapping[str, Any], labels: list[str]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = [
-        {"metric": "etr_tps", "form": "total_rate", "unit": "tran/s"},
-        {"metric": "cpu_busy_pct", "form": "busy_pct", "series": "", "unit": "pct"},
-        {"metric": "itr_tps", "form": "internal_rate", "series": "", "unit": "tran/s"},
-        {"metric": "cpu_us_per_tran", "form": "us_per_tran", "series": "", "unit": "us/tran"},
-    ]
-    if "on_machine" in found:
-        rows.append({"metric": "machine_busy_pct", "form": "machine_busy_pct", "unit": "pct"})
-    if found["ziip"]:
-        rows.append({"metric": "ziip_busy_pct", "form": "ziip_busy_pct", "unit": "pct"})
-        rows.append({"metric": "ziip_us_per_tran", "form": "ziip_us_per_tran", "unit": "us/tran"})
-    users = np.any(found["profile"].get("users", np.zeros((len(labels), 1))), axis=1)
-    for label, has_users in zip(labels, users, strict=True):
-        about = {"class": label, "stream": label}
-        rows.append({"metric": "etr_tps", "form": "rate", "unit": "tran/s", **about})
-        if has_users and label in found["response"]:
-            rows.append({"metric": "users", "form": "users", "unit": "users", **about})
-        rows.append({"metric": "cpu_us_per_tran", "form": "us_per_tran", "series": label, "unit": "us/tran", **about})
-        if f"{label}:ziip" in found["usage"]:
-            ziip = {"series": f"{label}:ziip", "unit": "us/tran", **about}
-            rows.append({"metric": "ziip_us_per_tran", "form": "us_per_tran", **ziip})
-        law = found["response"].get(label)
-        if law is not None:
-            rows.append(
-                {"metric": "response_ms", "form": "response_ms", "response": "response_ms", "unit": "ms", **about}
-            )
-            if law.get("p90"):
-                rows.append(
-                    {"metric": "response_p90_ms", "form": "p90_ms", "response": "response_ms", "unit": "ms", **about}
-                )
-    for limit in found["limits"]:
-        if "servers" not in limit:
-            continue
-        rows.append({"metric": "utilization_pct", "form": "limit_pct", "station": limit["name"], "unit": "pct"})
-    return rows

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.parts import Scenario, State
+from model.capacity.state import Scenario, State
 
 if TYPE_CHECKING:
-    from model.capacity.ensemble import System
+    from model.capacity.evaluation import System
 
 Array = NDArray[np.float64]
 
@@ -39,8 +39,8 @@ def population(state: State, system: System) -> dict[int, Array]:
 
 def _responses(system: System) -> dict[int, tuple[str, str]]:
     """The response of each class that has one, by number."""
-    known = (one for one in system.responses if one.stream in system.numbers)
-    return {system.numbers[one.stream]: (one.metric, one.stream) for one in known}
+    known = (one for one in system.responses if one.class_name in system.numbers)
+    return {system.numbers[one.class_name]: one.key for one in known}
 
 
 def with_users(at_rates: Callable[[Scenario], State], system: System, scenario: Scenario) -> State:

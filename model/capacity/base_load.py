@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from model.calendar import Calendar, CalendarError
 from model.capacity.anchor import anchor_of
-from model.capacity.derived import derived
-from model.capacity.ensemble import System
+from model.capacity.cache import cached
+from model.capacity.evaluation import System
 from model.capacity.growth import Span
-from model.capacity.parts import Scenario
-from model.capacity.profile import recorded
-from model.capacity.questions import (
-    QuestionError,
-    point_entry,
-)
+from model.capacity.parameters import Point, RecordedIntervals, SystemParameters
+from model.capacity.question_keys import point_entry
+from model.capacity.state import Scenario
+from model.capacity.values import QuestionError
 
 Array = NDArray[np.float64]
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -31,7 +29,7 @@ class Start(NamedTuple):
     """Where a question starts: a measured point or the local ``time`` of a recorded load, its scenario, the ``span``
     from there to the time that is asked, and what to say of these. A measured point has no span."""
 
-    point: Mapping[str, Any] | None
+    point: Point | None
     time: str
     scenario: Scenario
     span: Span | None
@@ -40,24 +38,24 @@ class Start(NamedTuple):
 
 def start_of(system: System, asked: Mapping[str, Any]) -> Start:
     """The recorded load or measured point the question starts from."""
-    entry = system.entry
-    profile = entry.get("profile")
-    if profile is None:
+    parameters = system.parameters
+    recorded = parameters.recorded
+    if recorded is None:
         for key in ("when", "shift"):
             if key in asked:
                 text = f"{key}: this system has measured points, no history; use point"
                 raise QuestionError(key, asked[key], text)
-        point = point_entry(entry, asked.get("point", entry["operating_point"]))
+        point = point_entry(parameters, asked.get("point", parameters.operating_point))
         shown = point if not any(key in asked for key in ("etr_tps", "cpu_busy_pct")) else None
-        return Start(shown, "", derived(point, "base", lambda: _at_point(system, point)), None, [])
+        return Start(shown, "", cached(point, "base", lambda: _at_point(system, point)), None, [])
     if "point" in asked:
-        point_entry(entry, asked["point"])
-    index, notes, ahead = _recorded(entry, profile, asked)
-    base = derived(entry, ("base", tuple(index.tolist())), lambda: _mean_of(system, profile, index))
+        point_entry(parameters, asked["point"])
+    index, notes, ahead = _chosen(parameters, recorded, asked)
+    base = cached(parameters, ("base", tuple(index.tolist())), lambda: _mean_of(system, recorded, index))
     if ahead > 0.0 and np.any(base.others):
         notes[0] += ", and what the other LPARs of the machine use as theirs does"
-    start = profile["start_local"][int(index[len(index) // 2])]
-    span = Span.of(system, _middle(recorded(profile).times[index]), ahead)
+    start = recorded.start_local[int(index[len(index) // 2])]
+    span = Span.of(system, _middle(recorded.times[index]), ahead)
     if ahead > 0.0:
         start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
     return Start(None, start, base, span, notes)
@@ -68,20 +66,19 @@ def _middle(times: NDArray[np.datetime64]) -> np.datetime64:
     return np.datetime64(int(times.astype("datetime64[s]").astype(np.int64).mean()), "s")
 
 
-def _at_point(system: System, point: Mapping[str, Any]) -> Scenario:
+def _at_point(system: System, point: Point) -> Scenario:
     """The load of a measured point."""
-    rates = np.array([[[float(point["rates"][name]) for name in system.streams]]])
+    rates = np.array([[[point.rates[name] for name in system.streams]]])
     return Scenario(rates, system.engines, system.ziips)
 
 
-def _mean_of(system: System, profile: Mapping[str, Any], index: NDArray[np.int64]) -> Scenario:
+def _mean_of(system: System, history: RecordedIntervals, index: NDArray[np.int64]) -> Scenario:
     """The mean load of some recorded intervals."""
-    history = recorded(profile)
     rates = history.rates[:, index].mean(axis=1)
     others = 0.0 if history.others is None else history.others[index].mean(keepdims=True)[None]
     extra = {name: values[index].mean(keepdims=True)[None] for name, values in history.extra.items()}
-    thinking = history.thinking[:, index].mean(axis=1)
-    sampled_s = np.maximum(thinking * len(index) * profile["seconds"], 1e-12)
+    thinking = np.zeros(len(rates)) if history.thinking is None else history.thinking[:, index].mean(axis=1)
+    sampled_s = np.maximum(thinking * len(index) * history.seconds, 1e-12)
     think_s = thinking / np.maximum(rates, 1e-12) * np.maximum(1.0 + system.thinking_noise / np.sqrt(sampled_s), 0.0)
     scenario = Scenario(
         rates[None, None, :],
@@ -92,20 +89,20 @@ def _mean_of(system: System, profile: Mapping[str, Any], index: NDArray[np.int64
         recorded=tuple(int(i) for i in index),
         think_s=np.where(rates > 0, think_s, 0.0)[:, None, :] if np.any(think_s > 0) else None,
     )
-    return replace(scenario, anchor=anchor_of(system, scenario, profile, index))
+    return replace(scenario, anchor=anchor_of(system, scenario, history, index))
 
 
-def _recorded(
-    entry: Mapping[str, Any], profile: Mapping[str, Any], asked: Mapping[str, Any]
+def _chosen(
+    parameters: SystemParameters, recorded: RecordedIntervals, asked: Mapping[str, Any]
 ) -> tuple[NDArray[np.int64], list[str], float]:
     """Indices of the recorded intervals meant by ``when``, what to say of them, and weeks from the end of the records
     until then, 0 for a recorded time."""
     when = str(asked.get("when", "peak")).strip()
-    times = recorded(profile).times
-    inside = _of_shift(entry, times, asked.get("shift"))
-    peak = int(entry["operating"])
+    times = recorded.times
+    inside = _of_shift(parameters, times, asked.get("shift"))
+    peak = parameters.peak
     if inside is not None:
-        peak = _busiest(profile, np.flatnonzero(inside))
+        peak = _busiest(recorded, np.flatnonzero(inside))
     text = when.casefold()
     if text == "peak":
         return np.array([peak]), [], 0.0
@@ -118,12 +115,12 @@ def _recorded(
         chosen = of_day if inside is None else of_day & inside
         if not chosen.any():
             raise refused(when, f"no interval of shift {asked['shift']} was recorded on {when}")
-        busiest = _busiest(profile, np.flatnonzero(chosen))
+        busiest = _busiest(recorded, np.flatnonzero(chosen))
         return np.array([busiest]), [f"when: the busiest recorded interval of that day, {times[busiest]}"], 0.0
     if inside is not None and not of_a_day:
         text = "shift: a time of day names its interval; leave out shift, or give a date, an hour of the week or peak"
         raise QuestionError("shift", asked["shift"], text)
-    within = np.flatnonzero((times <= asked_for) & (asked_for < times + np.timedelta64(int(profile["seconds"]), "s")))
+    within = np.flatnonzero((times <= asked_for) & (asked_for < times + np.timedelta64(int(recorded.seconds), "s")))
     if len(within):
         return within[:1], [], 0.0
     if asked_for <= times[-1]:
@@ -147,12 +144,12 @@ def whole_day(when: str) -> bool:
     return len(when) <= len("2026-11-10")
 
 
-def _of_shift(entry: Mapping[str, Any], times: NDArray[np.datetime64], shift: Any) -> NDArray[np.bool_] | None:
+def _of_shift(parameters: SystemParameters, times: NDArray[np.datetime64], shift: Any) -> NDArray[np.bool_] | None:
     """Which recorded intervals belong to the shift that is asked for; None where none is."""
     if shift is None:
         return None
     try:
-        inside = Calendar.of(entry.get("calendar")).contains(str(shift), times)
+        inside = Calendar.of(parameters.calendar).contains(str(shift), times)
     except CalendarError as error:
         raise QuestionError("shift", shift, str(error)) from None
     if not inside.any():
@@ -161,9 +158,9 @@ def _of_shift(entry: Mapping[str, Any], times: NDArray[np.datetime64], shift: An
     return inside
 
 
-def _busiest(profile: Mapping[str, Any], chosen: NDArray[np.int64]) -> int:
+def _busiest(recorded: RecordedIntervals, chosen: NDArray[np.int64]) -> int:
     """The busiest of some recorded intervals."""
-    load = np.array(profile.get("cpu_busy_pct") or np.sum(profile["rates"], axis=0), float)
+    load = recorded.rates.sum(axis=0) if recorded.cpu_busy_pct is None else recorded.cpu_busy_pct
     return int(chosen[np.argmax(load[chosen])])
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.demands import driven_law
-from model.calibration.draws import DRAWS, around
 from model.calibration.history import History
-from model.calibration.regression import fit, positive
-from model.capacity.parts import ZIIP_WORK
-from model.capacity.ziips import GAIN, GAIN_SD
+from model.calibration.regression import fit, non_negative_fit
+from model.calibration.samples import DRAWS, normal_samples
+from model.capacity.parameters import DemandModel, Overflow, ZiipPool
+from model.capacity.state import ZIIP_WORK
+from model.capacity.ziip_pool import GAIN, GAIN_SD
 from model.queueing.multiserver import erlang_c
 from model.queueing.ziip import reneging
 
@@ -28,10 +29,10 @@ LEAST = 1e-4
 """A smaller part of the work is no overflow."""
 
 
-def ziip_pool(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def ziip_pool(h: History, streams: list[int], usage: dict[str, DemandModel]) -> ZiipPool | None:
     """The zIIP pool: engines, threads, SMT gain, what overflows, and busy against work."""
-    if not h.ziips.max() > 0 or not any(law["engine"] == "ziip" for law in usage.values()):
-        return {}
+    if not h.ziips.max() > 0 or not any(law.engine == "ziip" for law in usage.values()):
+        return None
     cores, name = float(h.ziips[-1]), f"{h.system_id} zIIP"
     on_zip, on_cp = h.ziip_s[:, streams].sum(axis=1), h.ziip_on_cp_s[:, streams].sum(axis=1)
     eligible = on_zip + on_cp
@@ -39,31 +40,24 @@ def ziip_pool(h: History, streams: list[int], usage: dict[str, dict[str, Any]]) 
     busy = h.ziip_busy_s / h.seconds
     used = eligible > 0
     # Without a second thread its gain is what is held beforehand, for those who ask what it would bring.
-    gain = around(1.0 + GAIN, GAIN_SD, f"{name} gain")
+    gain = normal_samples(1.0 + GAIN, GAIN_SD, f"{name} gain")
     if smt:
         x = busy * (h.density - 1.0)
         found = fit(x[:, None], on_zip / h.seconds - busy, 1.0 / np.maximum(busy, 0.01), h.day, [GAIN], [GAIN_SD])
-        gain = around(1.0 + float(np.clip(found.mean[0], 0.0, 0.9)), float(np.sqrt(found.cov[0, 0])), f"{name} gain")
+        centre, sd = 1.0 + float(np.clip(found.mean[0], 0.0, 0.9)), float(np.sqrt(found.cov[0, 0]))
+        gain = normal_samples(centre, sd, f"{name} gain")
     threads = 2.0 if smt else 1.0
     work = on_zip[used] / h.seconds[used]
     share = on_cp[used] / eligible[used]
-    engines = h.ziips[used] * (gain["centre"] if smt else 1.0)
-    overflow: dict[str, Any] = {}
+    engines = h.ziips[used] * (gain[0] if smt else 1.0)
+    overflow: Overflow | None = None
     if share.max() > LEAST:
         offered = eligible[used] / h.seconds[used]
         overflow = _overflow(offered, engines, 1.0 - waited_for_cps(h)[used], share, eligible[used], h.day[used], name)
     bent = fit(np.column_stack([work, work**2]), busy[used], 1.0 / np.maximum(work, 0.02 * work.max()), h.day[used])
-    usage[ZIIP_WORK] = {
-        **driven_law(work, bent, [False, True, True], ZIIP_WORK, f"{name} busy", 0, False, BUSY_DRIFT),
-        "engine": "ziip_busy",
-    }
-    return {
-        "engines": cores,
-        "threads": threads,
-        "gain": gain,
-        "most_work": float(work.max()),
-        "overflow": overflow,
-    }
+    law = driven_law(work, bent, [False, True, True], ZIIP_WORK, f"{name} busy", 0, False, BUSY_DRIFT)
+    usage[ZIIP_WORK] = replace(law, engine="ziip_busy")
+    return ZiipPool(cores, threads, gain, overflow)
 
 
 def waited_for_cps(h: History) -> Array:
@@ -75,12 +69,12 @@ def waited_for_cps(h: History) -> Array:
 
 def _overflow(
     offered: Array, engines: Array, free: Array, share: Array, eligible: Array, day: NDArray[np.int64], name: str
-) -> dict[str, Any]:
+) -> Overflow:
     """Part of the eligible work that runs on CPs: always, and where it waits long for zIIPs and a CP is free."""
     fits = []
     for patience in PATIENCE:
         design = np.column_stack([np.ones_like(offered), free * reneging(offered, engines, patience)])
-        fits.append(positive(design, share, eligible, day, PRIOR_MEAN, PRIOR_SD, [1.0, 1.0]))
+        fits.append(non_negative_fit(design, share, eligible, day, PRIOR_MEAN, PRIOR_SD, [1.0, 1.0]))
     score = np.array([one.bic for one in fits])
     chance = np.exp(-0.5 * (score - score.min()))
     strata = (np.arange(DRAWS) + 0.5) / DRAWS
@@ -88,8 +82,8 @@ def _overflow(
     best = int(np.argmin(score))
     drawn = [np.maximum(one.drawn(f"{name} overflow"), 0.0) for one in fits]
     rows = np.array([drawn[patience][k] for k, patience in enumerate(picked)])
-    return {
-        "floor": {"centre": float(max(fits[best].mean[0], 0.0)), "draws": rows[:, 0].tolist()},
-        "taken": {"centre": float(max(fits[best].mean[1], 0.0)), "draws": rows[:, 1].tolist()},
-        "patience": {"centre": float(PATIENCE[best]), "draws": PATIENCE[picked].tolist()},
-    }
+    return Overflow(
+        floor=np.append(max(fits[best].mean[0], 0.0), rows[:, 0]),
+        taken=np.append(max(fits[best].mean[1], 0.0), rows[:, 1]),
+        patience=np.append(PATIENCE[best], PATIENCE[picked]),
+    )

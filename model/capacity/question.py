@@ -10,30 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.class_moves import with_moves
-from model.capacity.closed import population
+from model.capacity.base_load import refused, start_of, whole_day
+from model.capacity.cache import cached
+from model.capacity.class_moves import with_classes, with_moves
+from model.capacity.closed_classes import population
 from model.capacity.configuration import changed
-from model.capacity.crossing import crossing
-from model.capacity.derived import derived
-from model.capacity.ensemble import System
-from model.capacity.growth import Span, grown, is_short, others_grown, seasonal, short_history
-from model.capacity.observed import as_observed, unexplained
-from model.capacity.parts import Scenario
-from model.capacity.profile import Profile, recorded
-from model.capacity.questions import (
-    MOST_TPS,
-    OBSERVED,
-    QuestionError,
-    check_keys,
-    finite,
-    growth,
-    observed_classes,
-    positive,
-    said,
-    streams_named,
-    with_cap_unit,
-)
-from model.capacity.starting import refused, start_of, whole_day
+from model.capacity.evaluation import System
+from model.capacity.growth import NO_GROWTH, Span, grown, is_short, others_grown, seasonal, short_history
+from model.capacity.observed_responses import as_observed, unexplained
+from model.capacity.parameters import Point, RecordedIntervals, SystemParameters
+from model.capacity.question_keys import MOST_TPS, OBSERVED, check_keys, observed_classes, streams_named, with_cap_unit
+from model.capacity.root_finding import find_root
+from model.capacity.state import Scenario
+from model.capacity.values import QuestionError, growth_factor, must_be_finite, must_be_positive, number_text
+from model.capacity.ziip_offload import with_ziips
 
 Array = NDArray[np.float64]
 # Seeds of what a mean of few intervals leaves open.
@@ -43,7 +33,7 @@ MOST_DEVIATIONS = 5.0
 
 
 @dataclass(frozen=True)
-class Load:
+class Question:
     """A question as understood: its scenario, the recorded interval or point it starts from, and what was asked.
 
     ``span`` is the time from the recorded load to the one asked for; None for a measured point.
@@ -51,17 +41,17 @@ class Load:
 
     scenario: Scenario
     at: Mapping[str, Any]
-    point: Mapping[str, Any] | None
+    point: Point | None
     start: str
     asked: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     span: Span | None = None
 
-    def asking(self, key: str, value: float) -> Load:
+    def asking(self, key: str, value: float) -> Question:
         """The load of a question that says this instead; its scenario is still that of this one."""
         return replace(self, asked={**self.asked, key: value})
 
-    def for_others(self) -> Load:
+    def for_others(self) -> Question:
         """The load, from which other loads are asked.
 
         Raises:
@@ -72,7 +62,7 @@ class Load:
             raise QuestionError(f"at.{key}", self.asked[key], text)
         return self
 
-    def as_asked(self) -> Load:
+    def as_asked(self) -> Question:
         """The load at the rates asked, whatever rates its users would make, as other loads are asked from it.
 
         Raises:
@@ -81,13 +71,37 @@ class Load:
         return replace(self.for_others(), scenario=self.scenario.as_asked())
 
 
-def understand(system: System, asked: Mapping[str, Any]) -> Load:
+def prepare_system(parameters: SystemParameters, at: Mapping[str, Any] | None = None) -> System:
+    """The system as arrays, with the zIIPs and the work on them that a question asks for; kept for what was asked."""
+    changed = with_ziips(_with_moved_classes(parameters, at), at) if at else parameters
+    return cached(changed, "system", lambda: System(changed))
+
+
+def _with_moved_classes(parameters: SystemParameters, at: Mapping[str, Any]) -> SystemParameters:
+    """The system with the classes that a question moves to it; a refusal names its field as ``at.KEY``."""
+    try:
+        return with_classes(parameters, at)
+    except QuestionError as error:
+        error.field = f"at.{error.field}"
+        raise
+
+
+def parse_question(system: System, at: Mapping[str, Any] | None, side: str = "at") -> Question:
+    """The load that ``at`` describes; a refusal names its field as ``at.KEY``, or whatever ``side`` the question is."""
+    try:
+        return parse(system, dict(at or {}))
+    except QuestionError as error:
+        error.field = f"{side}.{error.field}"
+        raise
+
+
+def parse(system: System, asked: Mapping[str, Any]) -> Question:
     """The load a question describes.
 
     Raises:
         QuestionError: a key is unknown, a value out of its domain, or two keys say the load twice.
     """
-    entry = system.entry
+    parameters = system.parameters
     asked, of_units = with_cap_unit(asked)
     check_keys(asked)
     point, start, base, span, notes = start_of(system, asked)
@@ -104,21 +118,21 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
     scenario = changed(system, moved, asked, notes)
     factors = np.ones(len(system.streams))
     if "growth_pct" in asked:
-        factors[:] = growth("growth_pct", asked["growth_pct"])
+        factors[:] = growth_factor("growth_pct", asked["growth_pct"])
     at_rate = np.full(len(system.streams), "etr_tps" in asked or "cpu_busy_pct" in asked)
-    rates = _of_classes(entry, asked, scenario.rates, factors, at_rate)
+    rates = _of_classes(parameters, asked, scenario.rates, factors, at_rate)
     rates = rates * factors
     at = {key: value if isinstance(value, str) else float(value) for key, value in asked.items()}
     if "etr_tps" in asked:
-        wanted = positive("etr_tps", asked["etr_tps"], MOST_TPS)
+        wanted = must_be_positive("etr_tps", asked["etr_tps"], MOST_TPS)
         rates = rates * (wanted / np.maximum(rates.sum(axis=2, keepdims=True), 1e-300))
     scenario = replace(scenario, rates=rates)
     if users is not None and np.any(users[0, 0, ~at_rate] > 0):
         staying = moved.rates / np.where(grown_base.rates > 0, grown_base.rates, 1.0)
         scenario = replace(scenario, users=np.where(at_rate, 0.0, users * growth_since * factors * staying))
     if "cpu_busy_pct" in asked:
-        scenario = at_busy(system, scenario, positive("cpu_busy_pct", asked["cpu_busy_pct"], 100.0))
-    seen = observed_classes(entry, asked)
+        scenario = at_busy(system, scenario, must_be_positive("cpu_busy_pct", asked["cpu_busy_pct"], 100.0))
+    seen = observed_classes(parameters, asked)
     if seen:
         scenario = _observed(system, scenario, asked, seen, notes)
     if not any(key in asked for key in ("etr_tps", "cpu_busy_pct", "point")):
@@ -128,7 +142,7 @@ def understand(system: System, asked: Mapping[str, Any]) -> Load:
             at["when"] = start
     if span is not None and (at_rate.any() or seen):
         span = replace(span, since=0.0)
-    return Load(scenario, at, point, start, dict(asked), tuple(notes), span)
+    return Question(scenario, at, point, start, dict(asked), tuple(notes), span)
 
 
 def _observed(
@@ -138,7 +152,7 @@ def _observed(
     if len(scenario.recorded) != 1 or notes:
         raise refused(str(asked.get("when")), "measured responses belong to one recorded interval, or to rates asked")
     responses = {name: np.array([value]) for name, value in seen.items()}
-    seconds = system.entry["profile"]["seconds"]
+    seconds = _recorded(system).seconds
     found, work, varies = as_observed(system, scenario.as_asked(), responses, seconds)
     change, usual = float(work[0, 0] - 1.0), float(varies[0, 0])
     if abs(change) > MOST_DEVIATIONS * usual:
@@ -161,6 +175,12 @@ def _observed(
     return found
 
 
+def _recorded(system: System) -> RecordedIntervals:
+    recorded = system.parameters.recorded
+    assert recorded is not None
+    return recorded
+
+
 def _users(system: System, base: Scenario) -> Array | None:
     """(draws, 1, streams) users of a recorded load, as each draw has its responses; where it has none, those recorded.
     None where no class has users."""
@@ -168,22 +188,23 @@ def _users(system: System, base: Scenario) -> Array | None:
         return None
 
     def made() -> Array:
-        known = recorded(system.entry["profile"]).users[:, list(base.recorded)].mean(axis=1)
+        users = _recorded(system).users
+        known = np.zeros(len(system.streams)) if users is None else users[:, list(base.recorded)].mean(axis=1)
         found = np.zeros((system.draws, 1, len(system.streams)))
-        for stream, users in population(system.at_rates(base), system).items():
-            found[:, :, stream] = np.where(np.isfinite(users), users, known[stream])
+        for stream, number in population(system.at_rates(base), system).items():
+            found[:, :, stream] = np.where(np.isfinite(number), number, known[stream])
         return found
 
-    return derived(system.entry, ("users", base.recorded), made)
+    return cached(system.parameters, ("users", base.recorded), made)
 
 
 def _of_classes(
-    entry: Mapping[str, Any], asked: Mapping[str, Any], rates: Array, factors: Array, at_rate: NDArray[np.bool_]
+    parameters: SystemParameters, asked: Mapping[str, Any], rates: Array, factors: Array, at_rate: NDArray[np.bool_]
 ) -> Array:
     """The rates with those that are asked of single classes; writes growth of these to ``factors``, and which have a
     rate of their own to ``at_rate``, both (streams,)."""
     rates, taken = rates.copy(), dict[int, str]()
-    named = {key: streams_named(entry, key, name) for key, name in _class_keys(asked)}
+    named = {key: streams_named(parameters, key, name) for key, name in _class_keys(asked)}
     # What is said of a class counts before the growth of a workload that it is part of.
     for key in sorted(named, key=lambda key: -len(named[key])):
         kind, members, value = key.partition(".")[0], named[key], asked[key]
@@ -195,11 +216,11 @@ def _of_classes(
             taken[member] = key
         those = list(members)
         if kind == "growth_pct":
-            factors[those] = growth(key, value)
+            factors[those] = growth_factor(key, value)
             continue
-        wanted = finite(key, value)
+        wanted = must_be_finite(key, value)
         if not 0 <= wanted <= MOST_TPS:
-            raise QuestionError(key, value, f"{key} must be from 0 to {said(MOST_TPS)} (got {value!r})")
+            raise QuestionError(key, value, f"{key} must be from 0 to {number_text(MOST_TPS)} (got {value!r})")
         factors[those], at_rate[those] = 1.0, True
         now = rates[:, :, those].sum(axis=2, keepdims=True)
         part = np.where(now > 0, rates[:, :, those] / np.where(now > 0, now, 1.0), 1.0 / len(those))
@@ -221,21 +242,21 @@ def _growth_since(
     when = str(asked["when"]).strip()
     found, others = grown(system, span, asked), others_grown(system, span)
     then = np.datetime64(when, "s")
-    each = [seasonal(one, span.start, then) for one in system.entry["growth_per_week"]]
+    each = [seasonal(one.growth or NO_GROWTH, span.start, then) for one in system.parameters.classes]
     if not whole_day(when):
         # The hour is one of the same day of the week.
-        found = found * _as_few(system, recorded(system.entry["profile"]), np.array(base.recorded))
+        found = found * _as_few(system, _recorded(system), np.array(base.recorded))
     elif any(each):
         low, high = (100.0 * math.expm1(value) for value in (min(each), max(each)))
         notes.append(f"when: on such a day, classes differ by {low:+.0f} to {high:+.0f} % from the day of the peak")
         found = found * np.exp(each)
-        others = others * math.exp(seasonal(system.entry.get("others_growth_per_week", {}), span.start, then))
+        others = others * math.exp(seasonal(system.parameters.others_growth or NO_GROWTH, span.start, then))
     if is_short(system):
         notes.insert(0, short_history(system))
     return found, others
 
 
-def _as_few(system: System, history: Profile, index: NDArray[np.int64]) -> Array:
+def _as_few(system: System, history: RecordedIntervals, index: NDArray[np.int64]) -> Array:
     """(draws, 1, streams) how far the mean rates of a few recorded intervals of an hour of the week may be from what is
     usual, as factors. Intervals of one day are alike, and count as one; of a single day, that hour of the other days
     says how much days differ, though they are of other kinds."""
@@ -262,7 +283,7 @@ def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
     def beyond(factor: Array) -> Array:
         return system.usage(replace(scenario, rates=rates * factor[:, :, None])).busy / wanted - 1.0
 
-    factors = crossing(beyond, rates.shape[:2])
+    factors = find_root(beyond, rates.shape[:2])
     if not factors[0].all():
         raise QuestionError(
             "cpu_busy_pct", busy_pct, f"cpu_busy_pct: {busy_pct:g} is below the busy without transactions"

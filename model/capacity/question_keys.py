@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from model.capacity.derived import derived
+from model.capacity.cache import cached
+from model.capacity.values import QuestionError, must_be_positive
+
+if TYPE_CHECKING:
+    # A list of keys is shown without loading NumPy.
+    from model.capacity.parameters import Point, SystemParameters
 
 LOADS = ("etr_tps", "cpu_busy_pct", "point")
 LPARS = ("cpc", "add_lpar", "remove_lpar")
@@ -24,33 +28,7 @@ PREFIXES = (*NUMBERS, "step_pct.", "season_pct.", "adjust.", MOVE_TO, MOVE_FROM)
 TEXTS = ("point", "when", "shift", "machine", "cap", "smt", "step_pct", "season_pct", *LPARS)
 SHORT_HISTORY = "short history"
 """What begins a note on records that are too short to tell growth."""
-MOST_ENGINES = 256
 MOST_TPS = 1e12
-
-
-class QuestionError(ValueError):
-    """A question that cannot be answered.
-
-    ``field`` and ``value`` say where, ``allowed`` and ``nearest`` what would do.
-    """
-
-    def __init__(self, field: str, value: Any, message: str, allowed: Iterable[str] = ()) -> None:
-        self.field = field
-        self.value = value
-        self._said = message
-        self.allowed = sorted(map(str, allowed))
-        close = difflib.get_close_matches(str(value), self.allowed, n=1, cutoff=0.5)
-        self.nearest = close[0] if close else None
-        self.message = message
-        if self.nearest:
-            self.message += f"; did you mean {self.nearest}?"
-        if self.allowed:
-            self.message += f" (allowed: {', '.join(self.allowed)})"
-        super().__init__(self.message)
-
-    def also(self, allowed: Iterable[str]) -> QuestionError:
-        """The same refusal where more would do."""
-        return QuestionError(self.field, self.value, self._said, {*self.allowed, *map(str, allowed)})
 
 
 def takes_number(key: str) -> bool:
@@ -60,7 +38,7 @@ def takes_number(key: str) -> bool:
 
 def systems_with_conditions(conditions: Mapping[str, Any]) -> set[str]:
     """The systems of which studies say something."""
-    return derived(conditions, "systems", lambda: {row["system"] for row in conditions.get("rows", ())})
+    return cached(conditions, "systems", lambda: {row["system"] for row in conditions.get("rows", ())})
 
 
 def has_conditions(bundle: Mapping[str, Any], system: str) -> bool:
@@ -73,13 +51,13 @@ def askable(bundle: Mapping[str, Any]) -> set[str]:
     return {*bundle["systems"], *systems_with_conditions(bundle.get("conditions", {}))}
 
 
-def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
+def system_entry(bundle: Mapping[str, Any], system: str) -> SystemParameters:
     """The system's part of the bundle; an LPAR is also found by its SMF identifier. The other systems, and the ratings
     of machines and the calendar that stand beside the bundle, are in it."""
     systems = bundle["systems"]
     if system in systems:
         return _of_installation(systems[system], bundle)
-    named = [name for name, entry in systems.items() if str(entry.get("smf_sid", "")).upper() == str(system).upper()]
+    named = [name for name, parameters in systems.items() if parameters.smf_sid.upper() == str(system).upper()]
     if len(named) == 1:
         return _of_installation(systems[named[0]], bundle)
     reason = bundle.get("refused", {}).get(system)
@@ -95,51 +73,15 @@ def system_entry(bundle: Mapping[str, Any], system: str) -> Mapping[str, Any]:
     raise QuestionError("system", system, refusal, askable(bundle))
 
 
-def _of_installation(entry: Mapping[str, Any], bundle: Mapping[str, Any]) -> Mapping[str, Any]:
+def _of_installation(parameters: SystemParameters, bundle: Mapping[str, Any]) -> SystemParameters:
     """The system's part with the other systems, the ratings of machines and the calendar that the installation has now;
     the very same one for the same."""
     systems = bundle["systems"]
     files = {key: bundle[key] for key in ("machine_ratings", "calendar") if bundle.get(key)}
     beside = files | ({"installation": systems} if len(systems) > 1 else {})
-    return derived(entry, ("beside", id(systems), repr(files)), lambda: {**entry, **beside}) if beside else entry
-
-
-def positive(field: str, value: Any, most: float = math.inf) -> float:
-    """A finite number above zero and at most ``most``."""
-    number = finite(field, value)
-    if number <= 0 or number > most:
-        limit = f" and at most {said(most)}" if math.isfinite(most) else ""
-        raise QuestionError(field, value, f"{field} must be above 0{limit} (got {value!r})")
-    return number
-
-
-def finite(field: str, value: Any) -> float:
-    """A finite number."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise QuestionError(field, value, f"{field} must be a number (got {value!r})") from None
-    if not math.isfinite(number):
-        raise QuestionError(field, value, f"{field} must be finite (got {value!r})")
-    return number
-
-
-def growth(field: str, value: Any) -> float:
-    """The factor that a growth in percent stands for."""
-    number = finite(field, value)
-    if number < -100:
-        raise QuestionError(field, value, f"{field} must be at least -100 % (got {value!r})")
-    if number > 1e6:
-        raise QuestionError(field, value, f"{field} must be at most 1,000,000 % (got {value!r})")
-    return 1.0 + number / 100.0
-
-
-def whole(field: str, value: Any, least: int = 1) -> int:
-    """A whole number of engines from ``least`` to 256."""
-    number = finite(field, value)
-    if number != int(number) or not least <= number <= MOST_ENGINES:
-        raise QuestionError(field, value, f"{field} must be an integer from {least} to {MOST_ENGINES} (got {value!r})")
-    return int(number)
+    if not beside:
+        return parameters
+    return cached(parameters, ("beside", id(systems), repr(files)), lambda: replace(parameters, **beside))
 
 
 def with_cap_unit(asked: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
@@ -153,27 +95,6 @@ def with_cap_unit(asked: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     rest = {key: value for key, value in asked.items() if key != "cap"}
     note = f"cap: {engines:g} is taken as engines; write cap_engines={engines:g}, or cap_msu for MSU"
     return {**rest, "cap_engines": asked["cap"]}, (note,)
-
-
-def cap_to_share(value: Any) -> bool:
-    """Whether an LPAR is held to its share by weight.
-
-    Raises:
-        QuestionError: the value is neither on nor off.
-    """
-    word = str(value).casefold()
-    if word in ("yes", "on", "share", "no", "off", "none"):
-        return word in ("yes", "on", "share")
-    text = "cap: takes on (held to its share by weight) or off; an absolute cap is cap_engines=N or cap_msu=N"
-    raise QuestionError("cap", value, text, ("on", "off"))
-
-
-def threads_asked(value: Any) -> float:
-    """Threads of a zIIP core: 1 or off, 2 or on."""
-    threads = {"1": 1.0, "off": 1.0, "2": 2.0, "on": 2.0}.get(str(value).casefold().removesuffix(".0"))
-    if threads is None:
-        raise QuestionError("smt", value, "smt must be off (1 thread per core) or on (2)", ("on", "off"))
-    return threads
 
 
 def not_understood(key: str, known: Iterable[str] = ()) -> QuestionError:
@@ -201,7 +122,7 @@ def check_keys(at: Mapping[str, Any]) -> None:
             raise QuestionError(key, at[key], f"at: point and {key} both set the load; give one of them")
 
 
-def observed_classes(entry: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, float]:
+def observed_classes(parameters: SystemParameters, at: Mapping[str, Any]) -> dict[str, float]:
     """Mean responses in ms that ``response_ms.CLASS`` says were measured, by class.
 
     Raises:
@@ -211,15 +132,15 @@ def observed_classes(entry: Mapping[str, Any], at: Mapping[str, Any]) -> dict[st
     found: dict[str, float] = {}
     for key in (str(key) for key in at if str(key).startswith(OBSERVED)):
         name = key.removeprefix(OBSERVED)
-        members = streams_named(entry, key, name)
-        known = [one for one, law in entry["response"].items() if law.get("interval_sd") or law.get("transaction_sd")]
-        streams = [entry["streams"][member]["name"] for member in members]
+        members = streams_named(parameters, key, name)
+        known = [one for one, law in parameters.responses.items() if law.interval_sd or law.transaction_sd]
+        streams = [parameters.classes[member].name for member in members]
         if len(streams) > 1:
             raise QuestionError(key, name, f"{key}: {name!r} stands for several classes; name them one by one", streams)
         if streams[0] not in known:
             text = f"{key}: the variation of response times of {name} between intervals is not known"
             raise QuestionError(key, name, text, known)
-        found[streams[0]] = positive(key, at[key])
+        found[streams[0]] = must_be_positive(key, at[key])
         others = [
             str(one) for one in at if one not in ("when", "etr_tps") and not str(one).startswith(("rate.", OBSERVED))
         ]
@@ -229,16 +150,16 @@ def observed_classes(entry: Mapping[str, Any], at: Mapping[str, Any]) -> dict[st
     return found
 
 
-def point_entry(entry: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
+def point_entry(parameters: SystemParameters, value: Any) -> Point:
     """The measured point of that name; 5, 5.0 and "5" are the same name."""
     text = str(int(value)) if isinstance(value, float) and value == int(value) else str(value)
-    for point in entry["points"]:
-        if point["point"] == text:
+    for point in parameters.points:
+        if point.point == text:
             return point
-    raise QuestionError("point", text, f"point: {text!r} was not measured", [p["point"] for p in entry["points"]])
+    raise QuestionError("point", text, f"point: {text!r} was not measured", [p.point for p in parameters.points])
 
 
-def streams_named(entry: Mapping[str, Any], field: str, name: str) -> tuple[int, ...]:
+def streams_named(parameters: SystemParameters, field: str, name: str) -> tuple[int, ...]:
     """The streams that a service class, report class, workload or transaction class stands for.
 
     Raises:
@@ -248,35 +169,25 @@ def streams_named(entry: Mapping[str, Any], field: str, name: str) -> tuple[int,
     found: dict[str, tuple[int, ...]] = {}
     known: set[str] = set()
     for kind in ("name", "report_class", "workload"):
-        names = [str(stream.get(kind) or "") for stream in entry["streams"]]
+        names = [str(getattr(stream, kind)) for stream in parameters.classes]
         known.update(filter(None, names))
         members = tuple(i for i, own in enumerate(names) if own.casefold() == wanted)
         if members:
             found[kind] = members
-    for own, shares in entry.get("mixes", {}).items():
+    for own, shares in parameters.mixes.items():
         if all(share == 1.0 for share in shares.values()):
             known.add(own)
             if own.casefold() == wanted:
-                found["mix"] = tuple(i for i, stream in enumerate(entry["streams"]) if stream["name"] in shares)
+                found["mix"] = tuple(i for i, stream in enumerate(parameters.classes) if stream.name in shares)
     if not found:
-        reasons = {one.casefold(): why for one, why in entry.get("no_streams", {}).items()}
+        reasons = {one.casefold(): why for one, why in parameters.without_transactions.items()}
         text = reasons.get(wanted, f"no class {name!r} has ended transactions here")
         raise QuestionError(field, name, f"{field}: {text}", known)
     if len(set(found.values())) > 1:
         kinds = {"name": "service class", "report_class": "report class", "workload": "workload", "mix": "groups file"}
         meant = "; ".join(
-            f"{kinds[kind]}: {', '.join(entry['streams'][i]['name'] for i in members)}"
+            f"{kinds[kind]}: {', '.join(parameters.classes[i].name for i in members)}"
             for kind, members in found.items()
         )
         raise QuestionError(field, name, f"{field}: {name!r} stands for several ({meant}); name the classes")
     return next(iter(found.values()))
-
-
-def said(value: float, digits: int = 6) -> str:
-    """A number in a sentence: 127,900 where digits alone would be 1.279e+05."""
-    return f"{float(f'{value:.{digits}g}'):,.15g}"
-
-
-def as_text(value: float) -> str:
-    """A number as it was asked: 5 for 5.0, 110560.9 for 110560.9."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.history import History
-from model.calibration.regression import Fit, fit, positive
+from model.calibration.regression import Fit, fit, non_negative_fit
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ FOLLOWS = 6.0
 
 
 @dataclass(frozen=True, eq=False)
-class Served:
+class Attribution:
     """A history in which served classes have the CPU that was divided, and what is known of their costs.
 
     ``costs`` holds by class the posterior of its seconds on CPs and eligible for zIIPs, one coefficient each, and the
@@ -92,7 +92,7 @@ def _directly(known: Mapping[int, Candidates]) -> dict[int, int]:
     return {region: c for region, c in alone.items() if c not in shared}
 
 
-def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
+def attribute_cpu(h: History, bare: Sequence[int], others: Sequence[int]) -> Attribution:
     """CPU of the ``others``, classes without transactions, as that of the ``bare``, classes without CPU."""
     known = candidates(h, bare, others)
     cp_s, ziip_s, on_cp_s = (np.nan_to_num(one) for one in (h.cp_s, h.ziip_s, h.ziip_on_cp_s))
@@ -118,7 +118,7 @@ def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
         for engine, cpu in (("cp", cp_s[:, region] - on_cp_s[:, region]), ("ziip", eligible)):
             found = None
             if cpu.sum() > 1e-6 * h.busy_s.sum():
-                found = divided(cpu, ended, inside_s, h.seconds, h.day, active_s)
+                found = attribution_regression(cpu, ended, inside_s, h.seconds, h.day, active_s)
             if found is None:
                 continue
             regions[region] = those
@@ -144,7 +144,7 @@ def served(h: History, bare: Sequence[int], others: Sequence[int]) -> Served:
         # Transactions are dispatched as the regions in which they run.
         importance[c] = h.importance[region]
     changed = replace(h, cp_s=cp_s, ziip_s=ziip_s, ziip_on_cp_s=on_cp_s, importance=importance)
-    return Served(changed if costs or direct else h, costs, direct, regions, served_by, evidence)
+    return Attribution(changed if costs or direct else h, costs, direct, regions, served_by, evidence)
 
 
 def _added(parts: Sequence[tuple[Fit, Array]]) -> tuple[Fit, Array]:
@@ -153,7 +153,7 @@ def _added(parts: Sequence[tuple[Fit, Array]]) -> tuple[Fit, Array]:
     return replace(first, mean=np.asarray(mean), cov=np.asarray(cov)), np.sum([drawn for _, drawn in parts], axis=0)
 
 
-def divided(
+def attribution_regression(
     cpu_s: Array,
     ended: Array,
     inside_s: Array,
@@ -181,7 +181,7 @@ def divided(
     def pooled(relative: Array) -> Fit:
         """A fixed part and one cost of all transactions, those of each class counting for so many, (K,)."""
         design = np.column_stack([seconds, ended @ relative])
-        return positive(design, cpu_s, weight, day, [0.0, level], [usual, 10.0 * level], [usual, level])
+        return non_negative_fit(design, cpu_s, weight, day, [0.0, level], [usual, 10.0 * level], [usual, level])
 
     alike = np.ones(ended.shape[1])
     together = pooled(alike)
@@ -199,7 +199,7 @@ def divided(
     design, best, found = np.column_stack([seconds, ended]), np.inf, together
     for cost, spread in product(costs, spreads):
         prior, sd = np.array([0.0, *cost]), np.array([usual, *spread * cost])
-        one = positive(design, cpu_s, weight, day, prior, sd, [usual, *cost])
+        one = non_negative_fit(design, cpu_s, weight, day, prior, sd, [usual, *cost])
         posterior_var = np.minimum(np.diag(one.cov), sd**2)
         criterion = one.bic + float(np.sum(((one.mean - prior) / sd)[1:] ** 2 + np.log(sd**2 / posterior_var)[1:]))
         if criterion < best:

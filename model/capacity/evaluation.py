@@ -9,30 +9,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.capacity import ziip_pool
 from model.capacity.baselines import USUAL
 from model.capacity.baselines import used as used_baselines
-from model.capacity.carried import carried_load
-from model.capacity.closed import with_users
+from model.capacity.carried_load import carried_load
+from model.capacity.closed_classes import with_users
+from model.capacity.parameters import ResponseModel, SystemParameters, ZiipPool
 from model.capacity.partition import Partition
-from model.capacity.parts import (
+from model.capacity.state import (
     CAPTURED,
     CAPTURED_BUT_ZIIP,
     WORK,
     ZIIP_WORK,
-    Law,
-    Laws,
-    Limit,
-    Response,
+    Demands,
     Scenario,
     State,
-    deviates,
+    engines_in_use,
+    normal_scores,
 )
-from model.capacity.ziips import ZiipPool
 from model.queueing.limits import limit_wait
 from model.queueing.multiserver import erlang_c, slowdown
 from model.queueing.priority import Delays, delays, undispatched
@@ -77,102 +76,51 @@ class Series(NamedTuple):
 class System:
     """One system of a bundle, ready to be evaluated; with the draws of ``copies`` variants, one after the other."""
 
-    def __init__(self, entry: Mapping[str, Any], copies: int = 1) -> None:
-        self.entry, self.copies = entry, copies
-        self.streams: tuple[str, ...] = tuple(stream["name"] for stream in entry["streams"])
+    def __init__(self, parameters: SystemParameters, copies: int = 1) -> None:
+        self.parameters, self.copies = parameters, copies
+        self.streams = parameters.class_names
         self.numbers = {name: i for i, name in enumerate(self.streams)}
         self.mixes: dict[str, dict[int, float]] = {
             name: {self.numbers[stream]: share for stream, share in shares.items()}
-            for name, shares in entry.get("mixes", {}).items()
+            for name, shares in parameters.mixes.items()
         }
-        self.laws = {name: Law.of(name, law) for name, law in entry["usage"].items()}
+        self.laws = parameters.demands
         # Of the classes' own work, on CPs and then on zIIPs, on each what is part of the total first.
-        own = [n for n, law in self.laws.items() if law.driver in self.streams or law.driver in self.mixes]
-        self.direct = tuple(sorted(own, key=lambda n: (self.laws[n].engine == "ziip", not self.laws[n].part)))
-        self.of_rates = Laws.of([self.laws[name] for name in self.direct]) if self.direct else None
+        own = [n for n, law in self.laws.items() if law.regressor in self.streams or law.regressor in self.mixes]
+        self.direct = tuple(sorted(own, key=lambda n: (self.laws[n].engine == "ziip", not self.laws[n].additive)))
+        self.of_rates = Demands.of([self.laws[name] for name in self.direct]) if self.direct else None
         self.on_cps = self._of_direct("cp")
         self.on_ziips = self._of_direct("ziip")
-        self.capacity: tuple[str, ...] = tuple(entry["capacity"])
-        self.draws = len(next(iter(self.laws.values())).noise)
-        self.engines = float(entry["engines"])
-        self.msu_per_engine: float | None = entry.get("msu_per_engine")
-        self.service_units_per_s: float | None = entry.get("service_units_per_s")
-        self.ziip_pool = ZiipPool.of(entry.get("ziip") or {}, self.sampled)
+        self.capacity = parameters.busy_components
+        self.draws = 1 + parameters.samples
+        self.engines = parameters.engines
+        self.msu_per_engine = parameters.msu_per_engine
+        self.service_units_per_s = parameters.service_units_per_s
+        self.ziip_pool = parameters.ziip or ZiipPool(gain=np.ones(self.draws))
         self.ziips = self.ziip_pool.engines
-        self.growth = self.sampled(entry.get("cost_by_busy", {"centre": 0.0, "draws": []}))
-        self.growth_from = float(entry.get("cost_by_busy", {}).get("from", 0.0))
-        self.deficit = self.sampled(entry.get("pool_deficit", {"centre": 1.0, "draws": []}))[:, None]
-        sure = [{"centre": 0.0, "draws": []}] * len(self.streams)
-        self.thinking_noise = np.stack([self.sampled(one) for one in entry.get("thinking_noise", sure)], axis=1)
-        self.work_scatter = np.array(entry.get("work_scatter", [0.0] * len(self.streams)), float)
-        self.partition = Partition(entry, self.sampled)
-        self.machine = self.partition.machine
-        self.responses = tuple(self._response(law) for law in entry["response"].values())
-        self.limits = tuple(self._limit(limit) for limit in entry.get("limits", ()))
-        self.levels = sorted({law.level for law in self.laws.values()})
-        self.baselines = used_baselines(entry)
+        cost = parameters.busy_cost
+        self.growth = np.zeros(self.draws) if cost is None else cost.slope
+        self.growth_from = 0.0 if cost is None else cost.reference
+        self.deficit = parameters.pool_deficit[:, None]
+        self.thinking_noise = np.stack([one.thinking_noise for one in parameters.classes], axis=1)
+        self.work_scatter = np.array([one.cpu_scatter_s for one in parameters.classes])
+        self.partition = Partition(parameters)
+        self.machine = parameters.machine
+        self.responses = tuple(parameters.responses.values())
+        self.limits = parameters.limits
+        self.levels = sorted({law.priority for law in self.laws.values()})
+        self.baselines = used_baselines(parameters.gate)
 
     def _of_direct(self, engine: str) -> Series:
         names = tuple(name for name in self.direct if self.laws[name].engine == engine)
         first = self.direct.index(names[0]) if names else 0
-        parts = sum(self.laws[name].part for name in names)
+        parts = sum(self.laws[name].additive for name in names)
         return Series(names, slice(first, first + len(names)), slice(parts))
-
-    def sampled(self, value: Mapping[str, Any]) -> Array:
-        """(draws,) of a value of a bundle, the best estimate first."""
-        drawn = value["draws"] or [value["centre"]] * (self.draws - 1)
-        return np.append(float(value["centre"]), np.asarray(drawn, float))
 
     def deviates(self, seed: int) -> Array:
         """(draws,) standard normal deviates, 0 for the best estimate; every copy has the same."""
-        own = deviates(1 + (self.draws - 1) // self.copies, seed)[1:]
+        own = normal_scores(1 + (self.draws - 1) // self.copies, seed)[1:]
         return np.append(0.0, np.tile(own, self.copies))
-
-    def _response(self, law: Mapping[str, Any]) -> Response:
-        none = {"centre": 0.0, "draws": []}
-        one = {"centre": 1.0, "draws": []}
-
-        def read(key: str, missing: Mapping[str, Any] = none) -> Array:
-            return self.sampled(law.get(key, missing))
-
-        return Response(
-            metric=law["metric"],
-            stream=law["stream"],
-            series=tuple(law["series"]),
-            ziip_series=tuple(law.get("ziip_series", ())),
-            rest_ms=read("rest_ms"),
-            growing_ms=read("growing_ms"),
-            short=read("short", one),
-            long=read("long"),
-            machine=read("machine"),
-            ziip_queue=read("ziip_queue", one),
-            ziip_always=read("ziip_always"),
-            load=read("load"),
-            noise=read("noise"),
-            measured_slowdown=law.get("measured_slowdown", 1.0),
-            change_sd=float(law.get("change_sd", 0.0)),
-            interval_sd=float(law.get("interval_sd", 0.0)),
-            interval_wait_sd=float(law.get("interval_wait_sd", 0.0)),
-            transaction_sd=float(law.get("transaction_sd", 0.0)),
-            usual_ms=float(law.get("usual_ms", 0.0)),
-            p90=read("p90") if law.get("p90") else None,
-            p90_waiting=read("p90_waiting") if law.get("p90") else None,
-        )
-
-    def _limit(self, limit: Mapping[str, Any]) -> Limit:
-        members = tuple(self.numbers[name] for name in limit["members"])
-        unknown = {"servers": 1.0, "queues": 1.0, "hold_s": 0.0, "variability": 1.0}
-        known = {key: self.sampled(limit.get(key, {"centre": value, "draws": []})) for key, value in unknown.items()}
-        return Limit(
-            limit["name"],
-            limit.get("kind", "limit"),
-            members,
-            tuple(limit.get("weights") or (1.0,) * len(members)),
-            "servers" in limit,
-            bool(limit.get("determined")),
-            bool(limit.get("on_engines")),
-            **known,
-        )
 
     def stream(self, scenario: Scenario, name: str) -> Array:
         """Transactions/s of a class, or of a workload made of classes, (draws or 1, loads) as the rates."""
@@ -200,7 +148,7 @@ class System:
         iterations = MAX_ITER if costly or self.ziip_pool.overflow else 1
         for _ in range(iterations):
             if self.on_ziips.names:
-                overflow = self.ziip_pool.overflowing(ziip_work, self.free_cps(known, scenario), scenario)
+                overflow = ziip_pool.overflowing(self.ziip_pool, ziip_work, self.free_cps(known, scenario), scenario)
             if costly:
                 seen = self._utilization(scenario, busy)
                 dear = cost * (1.0 + self.growth[:, None] * (seen - self.growth_from))
@@ -214,15 +162,15 @@ class System:
             work = used[self.on_cps.parts].sum(axis=0)
             captured = work
             for name, law in self.laws.items():
-                if law.driver == WORK:
+                if law.regressor == WORK:
                     extra = scenario.extra.get(name, 0.0) * dear
-                    known[name] = np.maximum(law.usage(work / cost) * cost + extra, 0.0)
-                    if law.part and law.engine == "cp":
+                    known[name] = np.maximum(engines_in_use(law, work / cost) * cost + extra, 0.0)
+                    if law.additive and law.engine == "cp":
                         captured = captured + known[name]
             for name, law in self.laws.items():
-                if law.driver in (CAPTURED, CAPTURED_BUT_ZIIP):
-                    driving = captured if law.driver == CAPTURED else captured - ziip_work * overflow
-                    known[name] = np.maximum(law.usage(driving / cost) * cost + anchored * cost, 0.0)
+                if law.regressor in (CAPTURED, CAPTURED_BUT_ZIIP):
+                    driving = captured if law.regressor == CAPTURED else captured - ziip_work * overflow
+                    known[name] = np.maximum(engines_in_use(law, driving / cost) * cost + anchored * cost, 0.0)
             before, busy = busy, sum((known[name] for name in self.capacity), np.zeros(shape))
             with np.errstate(invalid="ignore"):
                 if iterations == 1 or (np.abs(busy - before) <= TOLERANCE * busy).all():
@@ -239,12 +187,12 @@ class System:
         what has changed since."""
         if self.of_rates is None:
             return np.zeros((0, self.draws, scenario.rates.shape[1]))
-        rates = np.array([self.stream(scenario, self.laws[name].driver) for name in self.direct])
+        rates = np.array([self.stream(scenario, self.laws[name].regressor) for name in self.direct])
         used = self.of_rates.usage(rates)
         anchor = scenario.anchor
         if anchor is not None:
             for i, name in enumerate(self.direct):
-                before = self.stream(replace(scenario, rates=anchor.rates), self.laws[name].driver)
+                before = self.stream(replace(scenario, rates=anchor.rates), self.laws[name].regressor)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     change = np.where((before > 0) & (rates[i] > 0), rates[i] / np.where(before > 0, before, 1.0), 1.0)
                 error = DEMAND_SD * self.deviates(DEMAND_SEED + i)[:, None]
@@ -259,8 +207,8 @@ class System:
 
     def free_cps(self, usage: Mapping[str, Array], scenario: Scenario) -> Array:
         """Probability that a CP is free for eligible work, behind what is no less important than it."""
-        least = max((law.level for law in self.laws.values() if law.engine == "ziip" and law.part), default=0)
-        before = (usage[n] for n in self.capacity if n in usage and self.laws[n].level <= least)
+        least = max((law.priority for law in self.laws.values() if law.engine == "ziip" and law.additive), default=0)
+        before = (usage[n] for n in self.capacity if n in usage and self.laws[n].priority <= least)
         return 1.0 - erlang_c(sum(before, np.zeros((self.draws, 1))), self.partition.available(scenario))
 
     def evaluate(self, scenario: Scenario, *, responses: bool = True) -> State:
@@ -292,7 +240,7 @@ class System:
         if law is None:
             return None
         work = used.ziip_work * (1.0 - used.overflow)
-        busy = law.usage(work)
+        busy = engines_in_use(law, work)
         if scenario.anchor is not None:
             change = np.log(np.maximum(busy, 1e-9) / np.maximum(scenario.anchor.ziip_modelled, 1e-9))
             error = ZIIP_SD * self.deviates(ZIIP_SEED)[:, None]
@@ -307,9 +255,9 @@ class System:
         error = 1.0 + sd * self.deviates(CAPACITY_SEED)[:, None]
         return np.maximum((scenario.engines - self.deficit * (scenario.engines - pool)) * error, 1e-3)
 
-    def waiting_share(self, state: State, one: Response) -> Array:
+    def waiting_share(self, state: State, one: ResponseModel) -> Array:
         """(draws, loads) part of a response that is waiting for engines and limits."""
-        key = (one.metric, one.stream)
+        key = one.key
         each = (wait for name, wait in state.waiting_ms[key].items() if name != "other")
         waits = sum(each, np.zeros(state.busy.shape))
         with np.errstate(invalid="ignore"):
@@ -322,21 +270,21 @@ class System:
         places = {level: i for i, level in enumerate(self.levels)}
         for name in self.capacity:
             law = self.laws[name]
-            load[places[law.level]] += used.by_series[name]
-            if law.driver in self.numbers:
-                rate = np.maximum(self.stream(scenario, law.driver), 1e-12)
-                moment[places[law.level]] += 1e3 * used.by_series[name] ** 2 / rate
+            load[places[law.priority]] += used.by_series[name]
+            if law.regressor in self.numbers:
+                rate = np.maximum(self.stream(scenario, law.regressor), 1e-12)
+                moment[places[law.priority]] += 1e3 * used.by_series[name] ** 2 / rate
         for name in used.eligible:
             law = self.laws[name]
-            if law.part and law.driver in self.numbers:
-                at, rate = places[law.level], np.maximum(self.stream(scenario, law.driver), 1e-12)
+            if law.additive and law.regressor in self.numbers:
+                at, rate = places[law.priority], np.maximum(self.stream(scenario, law.regressor), 1e-12)
                 on_ziips[at] += used.by_series[name]
                 ziip_moment[at] += 1e3 * used.by_series[name] ** 2 / rate
         pool = self._pool(scenario, np.cumsum(load, axis=0))
         by_cp = delays(load, pool, moment)
         by_ziip = None
         if on_ziips.any() and scenario.ziips > 0:
-            by_ziip = delays(on_ziips, self.ziip_pool.servers(scenario), ziip_moment)
+            by_ziip = delays(on_ziips, ziip_pool.servers(self.ziip_pool, scenario), ziip_moment)
         return by_cp, by_ziip, undispatched(load.sum(axis=0), pool[-1], scenario.engines)
 
     def _with_responses(self, state: State, used: Used) -> State:
@@ -349,10 +297,10 @@ class System:
         rests: dict[Key, Array] = {}
         rates: dict[str, Array] = {}
         for one in self.responses:
-            key = (one.metric, one.stream)
-            rate = np.maximum(self.stream(scenario, one.stream), 1e-12)
+            key = one.key
+            rate = np.maximum(self.stream(scenario, one.class_name), 1e-12)
             service = 1e3 * sum((used.by_series[n] for n in one.series), np.zeros(used.busy.shape)) / rate
-            at = places[min((self.laws[n].level for n in one.series), default=0)]
+            at = places[min((self.laws[n].priority for n in one.series), default=0)]
             short, long, foreign = one.short[:, None], one.long[:, None], one.machine[:, None]
             delay = _times(short * service, by_cp.short[at]) + long * by_cp.longer[at] * by_cp.size[at]
             delay = delay + _times(foreign * service, machine)
@@ -366,16 +314,16 @@ class System:
             rest = one.rest_ms[:, None] * (1.0 + _times(one.load[:, None], growth))
             rests[key] = np.maximum(rest + one.growing_ms[:, None] * used.busy / self.engines, 0.0)
             waiting[key] = {"cp": delay, "ziip": ziip_delay}
-            rates[one.stream] = rate
+            rates[one.class_name] = rate
         limits = self._limits(scenario, using, waiting, rates)
         response: dict[Key, Array] = {}
         p90: dict[Key, Array] = {}
         for i, one in enumerate(self.responses):
-            key = (one.metric, one.stream)
+            key = one.key
             waits = sum(waiting[key].values(), np.zeros(used.busy.shape))
             modelled = np.maximum(using[key], 0.0) + waits + rests[key]
             modelled = np.where(np.isfinite(modelled), modelled, np.inf)
-            if one.stream in self.baselines:
+            if one.class_name in self.baselines:
                 modelled = self._by_baseline(one, modelled, using[key], used, scenario)
             response[key] = self._anchored(scenario, one, key, modelled, i)
             if one.p90 is not None and one.p90_waiting is not None:
@@ -397,7 +345,7 @@ class System:
             limits=limits,
         )
 
-    def _anchored(self, scenario: Scenario, one: Response, key: Key, modelled: Array, i: int) -> Array:
+    def _anchored(self, scenario: Scenario, one: ResponseModel, key: Key, modelled: Array, i: int) -> Array:
         """The response: what was recorded times what the model makes of the change; the model's without a record."""
         deviating = np.where(one.noise < 0.0, 1.0 / (1.0 - one.noise), 1.0 + one.noise)[:, None]
         anchor = scenario.anchor
@@ -413,19 +361,21 @@ class System:
             found = anchor.response[key] * np.exp(log_change)
         return np.asarray(np.where(np.isfinite(modelled), found, np.inf))
 
-    def _by_baseline(self, one: Response, modelled: Array, using: Array, used: Used, scenario: Scenario) -> Array:
+    def _by_baseline(self, one: ResponseModel, modelled: Array, using: Array, used: Used, scenario: Scenario) -> Array:
         """The response of a class whose changes a baseline predicts more closely: constant, or as of M/M/c; without end
         where the model has no steady state."""
-        slow = np.ones(using.shape) if self.baselines[one.stream] == USUAL else slowdown(used.busy, scenario.engines)
+        usual = self.baselines[one.class_name] == USUAL
+        slow = np.ones(using.shape) if usual else slowdown(used.busy, scenario.engines)
         return np.where(np.isfinite(modelled), one.usual_ms + using * (slow - 1.0), np.inf)
 
     def _servers_changed(self, scenario: Scenario) -> bool:
         """Whether a scenario has other engines, zIIPs or shares of the machine than were recorded."""
-        return scenario.cpc is not None or scenario.engines != self.engines or self.ziip_pool.changed(scenario)
+        engines = scenario.cpc is not None or scenario.engines != self.engines
+        return engines or ziip_pool.changed(self.ziip_pool, scenario)
 
     def level(self, series: Sequence[str]) -> int:
         """Priority level of the work of some series, 0 the highest."""
-        return min((self.laws[name].level for name in series), default=0)
+        return min((self.laws[name].priority for name in series), default=0)
 
     def _limits(
         self,
@@ -437,11 +387,12 @@ class System:
         """Adds the waits for limits to the responses of members; the utilization of each limit, (draws, loads)."""
         keys = {self.numbers[stream]: (metric, stream) for metric, stream in using if stream in self.numbers}
         used: dict[str, Array] = {}
-        for limit in (one for one in self.limits if one.holds_back(scenario)):
-            members = [n for n in limit.members if n in keys]
+        for limit in (one for one in self.limits if one.holds_back(scenario.limits)):
+            numbers = [self.numbers[name] for name in limit.members]
+            members = [n for n in numbers if n in keys]
             if not members:
                 continue
-            rate = scenario.rates[:, :, list(limit.members)].sum(axis=2)
+            rate = scenario.rates[:, :, numbers].sum(axis=2)
             hold = limit.hold_s[:, None] * np.ones(rate.shape)
             if not limit.reached:
                 # Nobody waited: it is taken to be held all the time inside.
@@ -453,7 +404,7 @@ class System:
                 with np.errstate(invalid="ignore"):
                     stretch = 1.0 + np.nan_to_num(delay / np.maximum(busy, 1e-12), nan=0.0, posinf=0.0)
                 hold = hold * stretch
-            places = limit.places(scenario)
+            places = limit.places(scenario.limits)
             if limit.reached and not limit.determined:
                 # What the records do not tell may make work wait, and is never taken to be full.
                 most = UNDETERMINED * places * limit.queues[:, None] / np.maximum(rate, 1e-12)
@@ -461,7 +412,7 @@ class System:
             wait = limit.variability[:, None] * limit_wait(rate, hold, places, limit.queues[:, None])
             used[limit.name] = rate * hold / (places * limit.queues[:, None])
             for n in members:
-                weight = limit.weights[limit.members.index(n)]
+                weight = limit.weights[numbers.index(n)] if limit.weights else 1.0
                 waiting[keys[n]][limit.resource] = _times(np.asarray(1e3 * weight), wait)
         return used
 

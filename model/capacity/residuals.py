@@ -8,28 +8,27 @@ from typing import Any
 import numpy as np
 
 from model.capacity.answer import Estimate
-from model.capacity.asked import compiled
-from model.capacity.parts import Scenario
-from model.capacity.profile import recorded
-from model.capacity.questions import QuestionError, system_entry
+from model.capacity.question import prepare_system
+from model.capacity.question_keys import system_entry
+from model.capacity.state import Scenario
+from model.capacity.values import QuestionError
 
 HELD_OUT_FROM = 0.7
 """Validation predicts the days from this part of the history on from those before."""
 MOST_INTERVALS = 2000
 
 
-def fitted(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
+def residuals(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
     """Measured and predicted busy of recorded intervals, evenly chosen, 2,000 at most.
 
     Raises:
         QuestionError: an unknown system, or one without a history.
     """
-    entry = system_entry(bundle, system)
-    profile = entry.get("profile")
-    if profile is None:
+    parameters = system_entry(bundle, system)
+    history = parameters.recorded
+    if history is None:
         raise QuestionError("system", system, f"system: {system} has measured points but no history")
-    ready = compiled(entry)
-    history = recorded(profile)
+    ready = prepare_system(parameters)
     starts = history.times
     chosen = np.arange(0, len(starts), max(1, -(-len(starts) // MOST_INTERVALS)))
     rates = history.rates[:, chosen].T
@@ -41,7 +40,7 @@ def fitted(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
     days = starts.astype("datetime64[D]")
     known = np.unique(days)
     split = known[min(int(len(known) * HELD_OUT_FROM), len(known) - 1)]
-    measured = np.array(profile["cpu_busy_pct"], float)[chosen]
+    measured = np.zeros(0) if history.cpu_busy_pct is None else history.cpu_busy_pct[chosen]
     return {
         "system": system,
         "start_local": [str(start) for start in starts[chosen]],

@@ -1,6 +1,6 @@
 """A usage law while it is fitted: how many engines a group of address spaces keeps busy at a rate, with its moments.
 
-The ensemble that answers is drawn from these moments (``model.calibration.draws``) and evaluates them alike.
+The ensemble that answers is drawn from these moments (``model.calibration.samples``) and evaluates them alike.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from model.capacity.parts import FOLLOWED
+from model.capacity.state import CURVATURE_RANGE
 
 Law = Mapping[str, Any]
 
@@ -45,7 +45,7 @@ def terms_at(law: Law, rate: float) -> tuple[float, float, float]:
 
     A parabola fitted to a range of rates says nothing of rates many times as high, where it would bend back to zero.
     """
-    x, edge = rate / law["reference_rate"], FOLLOWED * law["support"][1] / law["reference_rate"]
+    x, edge = rate / law["reference_rate"], CURVATURE_RANGE * law["support"][1] / law["reference_rate"]
     if x <= edge:
         return basis(x)
     return 1.0, x, edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge)
@@ -57,7 +57,8 @@ def usage_mean(law: Law, rate: float) -> float:
     def at(rate: float) -> float:
         return law["scale"] * sum(c * b for c, b in zip(law["coef"], terms_at(law, rate), strict=True))
 
-    return max(0.0, at(rate), at(FOLLOWED * law["support"][1]) if rate > FOLLOWED * law["support"][1] else 0.0)
+    edge = CURVATURE_RANGE * law["support"][1]
+    return max(0.0, at(rate), at(edge) if rate > edge else 0.0)
 
 
 def usage_sd(law: Law, rate: float) -> float:

@@ -1,0 +1,215 @@
+"""Outputs of an answer: figures with their limits, worded by the question, and adding up where their groups do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.answer import Estimate, Output
+from model.capacity.cache import cached
+from model.capacity.evaluation import System
+from model.capacity.figures import Figure, figure_table, figures_of, rate_of, spread
+from model.capacity.parameters import Point
+from model.capacity.question import Question, at_busy
+from model.capacity.state import LPAR, State
+from model.capacity.values import as_text
+
+Array = NDArray[np.float64]
+
+
+class _Conditions:
+    """A question as the conditions of its figures say it."""
+
+    def __init__(self, ready: System, load: Question) -> None:
+        self._asked = {
+            key: f"{key}={value if isinstance(value, str) else as_text(float(value))}"
+            for key, value in load.asked.items()
+            if key != "point"
+        }
+        self._said, self._parameters, self._point = "; ".join(self._asked.values()), ready.parameters, load.point
+        self._shared_by_all = self._of_all() if load.point is None else {}
+        # Whether only class and station are said, whatever is asked.
+        self.silent = not (load.point is not None and not self._asked) and bool(
+            not ready.parameters.points or ready.parameters.recorded
+        )
+
+    def condition(self, spec: Figure) -> str:
+        """The condition of a figure: its class or station; as published at a measured point, else what all points share
+        and the question."""
+        shared, station, class_ = self._shared(spec.metric), spec.station, spec.class_name
+        if not station and not class_:
+            return shared
+        parts = [f"{key}={value}" for key, value in (("station", station), ("class", class_)) if value]
+        own = "; ".join(parts)
+        if not shared:
+            return own
+        return f"{shared}; {own}" if not class_ else f"{own}; {shared}"
+
+    def _shared(self, metric: str) -> str:
+        if self.silent:
+            return ""
+        if self._point is None:
+            kept = self._shared_by_all.get(metric, "")
+            return f"{kept}; {self._said}" if kept and self._said else kept or self._said
+        if not self._asked:
+            return str(self._point.conditions.get(metric, ""))
+        kept = _but(_pairs(self._point, metric), self._asked)
+        return f"{kept}; {self._said}" if kept else self._said
+
+    def _of_all(self) -> dict[str, str]:
+        """By metric, what all measured points share and the question does not ask for otherwise; empty without them."""
+        points, asked = self._parameters.points, tuple(self._asked)
+        if not points:
+            return {}
+        metrics = [one.metric for one in figures_of(self._parameters)]
+        made = lambda: {metric: _but(_common(points, metric), asked) for metric in metrics}  # noqa: E731
+        return cached(points[0], ("conditions", asked), made)
+
+
+def condition_of(ready: System, load: Question, spec: Figure) -> str:
+    """The condition of a figure, as :class:`_Worded` says it."""
+    return _Conditions(ready, load).condition(spec)
+
+
+def _but(pairs: Sequence[str], keys: Collection[str]) -> str:
+    """Pairs of a condition, without those of some keys."""
+    return "; ".join(pair for pair in pairs if pair.partition("=")[0] not in keys)
+
+
+def _pairs(point: Point, metric: str) -> list[str]:
+    """The condition of a metric at a measured point."""
+    return [pair.strip() for pair in point.conditions.get(metric, "").split(";") if "=" in pair]
+
+
+def _common(points: Sequence[Point], metric: str) -> list[str]:
+    """What the conditions of a metric have in common at all measured points."""
+    first, *others = (_pairs(point, metric) for point in points)
+    return [pair for pair in first if not pair.startswith("point=") and all(pair in other for other in others)]
+
+
+def outputs_of(ready: System, load: Question, state: State) -> list[Output]:
+    """Every figure of the system at load 0; no value where there is no steady state."""
+    return [Output(**figure) for figure in outputs_of_each(ready, [load], state)[0]]
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def outputs_of_each(
+    ready: System, loads: Sequence[Question], state: State, metrics: Collection[str] = ()
+) -> list[list[dict[str, Any]]]:
+    """As :func:`outputs_of` for each load, or ``metrics`` alone, as dictionaries; the loads are asked alike but for one
+    value."""
+    rows: list[list[dict[str, Any]]] = [[] for _ in loads]
+    asked = loads[0].asked
+    specs = [
+        spec
+        for spec in figures_of(ready.parameters)
+        if not (spec.metric in asked and not spec.class_name) and not (metrics and spec.metric not in metrics)
+    ]
+    # The rate is an answer over a history and where the busy was asked; of points it is what was measured.
+    free = "etr_tps" not in asked and ("cpu_busy_pct" in asked or ready.parameters.recorded)
+    tables = [figure_table(ready, state, spec) if spec.form != "total_rate" or free else None for spec in specs]
+    known = [table for table in tables if table is not None]
+    every = Estimate.limits(np.concatenate(known, axis=1)) if known else []
+    states = {"pct": state.used, "us_per_tran": state}
+    wanted = {id(states[spec.form]): states[spec.form] for spec in specs if spec.form in states}
+    moved_of = {key: reconciled_each(ready, of) for key, of in wanted.items()}
+    worded = _Conditions(ready, loads[0])
+    each_worded = [] if worded.silent else [_Conditions(ready, load) for load in loads]
+    numbers = iter(range(len(known)))
+    for spec, table in zip(specs, tables, strict=True):
+        said = [words.condition(spec) for words in each_worded] or [worded.condition(spec)] * len(loads)
+        metric, unit = spec.metric, spec.unit
+        if table is None:
+            if spec.form == "total_rate":
+                for i, (row, condition, load) in enumerate(zip(rows, said, loads, strict=True)):
+                    if (one := _rate_at_point(ready, load, state.at_load(i))) is not None:
+                        row.append(_figure(metric, condition, one.value, one.lo, one.hi, unit))
+            continue
+        first = next(numbers) * len(loads)
+        found = [of_all[first : first + len(loads)] for of_all in every]
+        each = moved_of[id(states[spec.form])] if spec.form in states else [{}]
+        if spec.series in each[0]:
+            by = (units * moved[spec.series] for units, moved in zip(_units(ready, state, spec), each, strict=True))
+            moved = [Estimate(*one).moved(further) for *one, further in zip(*found, by, strict=True)]
+            found = [[one.value for one in moved], [one.lo for one in moved], [one.hi for one in moved]]
+        for row, condition, value, lo, hi in zip(rows, said, *found, strict=True):
+            row.append(_figure(metric, condition, value, lo, hi, unit))
+    return rows
+
+
+def _figure(
+    metric: str, condition: str, value: float | None, lo: float | None, hi: float | None, unit: str
+) -> dict[str, Any]:
+    return {"metric": metric, "condition": condition, "value": value, "lo": lo, "hi": hi, "unit": unit}
+
+
+def _units(ready: System, state: State, spec: Figure) -> list[float]:
+    """By how much a figure of a group changes with each engine that the group uses, for each load."""
+    if spec.form == "pct":
+        return [100.0] * state.busy.shape[1]
+    units: list[float] = (1e6 / np.maximum(rate_of(ready, state, spec)[0], 1e-12)).tolist()
+    return units
+
+
+def _rate_at_point(ready: System, load: Question, state: State) -> Estimate | None:
+    """The rate at a measured point with its own busy: within the rates at which the model is as busy."""
+    total = spread(state.scenario.total_rates, state)[:, 0]
+    if "etr_tps" in load.asked or total[0] <= 0 or load.point is None:
+        return None
+    if load.asked.keys() - {"point"}:
+        return Estimate.of(total)
+    busy = 100.0 * float(state.busy[0, 0]) / state.scenario.engines
+    if busy > 100.0 or ready.capacity != (LPAR,) or state.scenario.engines != ready.engines:
+        return None
+    solved = Estimate.of(at_busy(ready, state.scenario, busy).rates.sum(axis=2)[:, 0])
+    return Estimate(float(total[0]), solved.lo, solved.hi)
+
+
+def reconciled(ready: System, state: State) -> dict[str, float]:
+    """How far each group that is known to be part of the total moves so that the groups add up to it, in engines."""
+    return reconciled_each(ready, state)[0]
+
+
+def reconciled_each(ready: System, state: State) -> list[dict[str, float]]:
+    """As :func:`reconciled`, for each load."""
+    parameters, loads = ready.parameters, state.busy.shape[1]
+    if not parameters.exhaustive:
+        return [{}] * loads
+    parts = [name for name, law in parameters.demands.items() if law.additive and law.points]
+    known = Estimate.each(np.concatenate([state.usage[name] for name in parts], axis=1)) if parts else []
+    rows = []
+    for i in range(loads):
+        own = {name: (one.value or 0.0, _half(one)) for name, one in zip(parts, known[i::loads], strict=True)}
+        found = _adding_up(own, float(state.usage[parameters.main_total][0, i]))
+        rows.append({name: found[name] - own[name][0] for name in own})
+    return rows
+
+
+def _half(estimate: Estimate) -> float:
+    return ((estimate.hi or 0.0) - (estimate.lo or 0.0)) / 2.0
+
+
+def _adding_up(parts: Mapping[str, tuple[float, float]], total: float) -> dict[str, float]:
+    """The values nearest to the parts that add up to the total, none below zero.
+
+    Distance is measured in each part's own uncertainty: the surest moves least. A part that would fall below zero is
+    held there, and the others make up for it.
+    """
+    free = dict(parts)
+    found = dict.fromkeys(parts, 0.0)
+    while free:
+        gap = total - sum(value for value, _ in free.values())
+        weights = {name: half**2 for name, (_, half) in free.items()}
+        spread = sum(weights.values())
+        if spread == 0.0:
+            spread, weights = float(len(free)), dict.fromkeys(free, 1.0)
+        moved = {name: value + gap * weights[name] / spread for name, (value, _) in free.items()}
+        below = [name for name, value in moved.items() if value < 0.0]
+        if not below:
+            return {**found, **moved}
+        for name in below:
+            del free[name]
+    return found
