@@ -140,6 +140,11 @@ def listed(snapshot: Snapshot) -> list[CpcSummary]:
     ]
 
 
+def names_of(snapshot: Snapshot, system: str) -> list[str]:
+    """Identifier and name of the CPC that a system runs on; none for an unknown one."""
+    return next(([one.cpc, one.name] for one in listed(snapshot) if system in one.systems), [])
+
+
 def find(snapshot: Snapshot, given: str) -> CpcSummary | None:
     """A CPC by its identifier, its name, or the end of its serial number if it alone ends so; None for another."""
     known = listed(snapshot)

@@ -17,6 +17,7 @@ from serve.records import (
     MachineOverview,
     Overview,
     SystemOverview,
+    WorkloadRow,
 )
 from serve.snapshot import Snapshot
 
@@ -342,6 +343,35 @@ def classes(snapshot: Snapshot, system: str, during: str = "true") -> list[Class
             )
         )
     return sorted(rows, key=lambda row: -(row.engines or 0.0))
+
+
+def workloads(rows: Sequence[ClassRow], cpu_hour_price: float | None) -> list[WorkloadRow]:
+    """The workloads of classes, those that use most first.
+
+    CPU of regions is in classes of their own, so that only all classes of a workload have all CPU of a transaction.
+    """
+    by_name: dict[str, list[ClassRow]] = {}
+    for row in rows:
+        by_name.setdefault(row.workload, []).append(row)
+    found = []
+    for name, members in by_name.items():
+        engines, rate = (sum(getattr(one, key) or 0.0 for one in members) for key in ("engines", "rate_tps"))
+        overflow = sum(one.ziip_on_cp_engines or 0.0 for one in members)
+        cost_us = 1e6 * engines / rate if rate else None
+        price = cpu_hour_price
+        found.append(
+            WorkloadRow(
+                workload=name,
+                msu=sum(one.msu or 0.0 for one in members) if any(one.msu is not None for one in members) else None,
+                engines=engines,
+                rate_tps=rate,
+                cpu_us_per_tran=cost_us,
+                ziip_on_cp_engines=overflow,
+                cost_per_1000=None if price is None or cost_us is None else price * cost_us / 3.6e6,
+                ziip_on_cp_cost_per_hour=None if price is None else price * overflow,
+            )
+        )
+    return sorted(found, key=lambda one: -one.engines)
 
 
 def class_history(

@@ -87,10 +87,15 @@ def _add_histories(routes: APIRouter, service: Service) -> None:
         """List the service classes of the last seven days, with the change from the seven before."""
         _span(snapshot, system, None, None)
         counted = during(service, shift)
+        prices = service.prices()
+        price = prices.of("cpu_hour", system, *cpcs.names_of(snapshot, system))
+        rows = history.classes(snapshot, system, counted)
         return Classes(
             system=system,
+            currency=prices.currency if price else "",
+            workloads=history.workloads(rows, price.price if price else None),
             capture_ratio=service_classes.capture_ratios(snapshot, system, counted).get(system),
-            classes=history.classes(snapshot, system, counted),
+            classes=rows,
         )
 
     @routes.get("/v1/systems/{system:path}/classes/{class_name}")

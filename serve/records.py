@@ -210,10 +210,25 @@ class ClassRow(BaseModel):
     ziip_on_cp_engines: float | None = Field(description="zIIP-eligible work that ran on CPs")
 
 
+class WorkloadRow(BaseModel):
+    """A workload over the last seven recorded days: its service classes together, those of its regions among them."""
+
+    workload: str
+    msu: float | None
+    engines: float
+    rate_tps: float
+    cpu_us_per_tran: float | None = Field(description="general CPU per transaction, that of its regions included")
+    ziip_on_cp_engines: float
+    cost_per_1000: float | None = Field(description="cost of the CPU of 1,000 transactions; null without a price")
+    ziip_on_cp_cost_per_hour: float | None = Field(description="cost of the overflow of zIIPs; null without a price")
+
+
 class Classes(BaseModel):
     """The service classes of a system, those that use most first."""
 
     system: str
+    currency: str = Field(description="currency of the prices; empty where the installation gives none")
+    workloads: list[WorkloadRow]
     capture_ratio: float | None = Field(description="of the last seven days; null without class records")
     classes: list[ClassRow]
 

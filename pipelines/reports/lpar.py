@@ -46,12 +46,14 @@ def described(of: Sources, system: str) -> tuple[list[Part], list[Part], str]:
     if alerts:
         summary.append(Part("Alerts", lines=alerts))
     parts = _recorded(of, system, recorded, span)
+    classes = history.classes(of.snapshot, system, during)
     parts.append(
-        Part(
-            f"Service classes, last seven days{of.of_shift}",
-            rows=[_class(found) for found in history.classes(of.snapshot, system, during)],
-        )
+        Part(f"Service classes, last seven days{of.of_shift}", rows=[_class(found) for found in classes])
     )
+    price = of.prices.of("cpu_hour", system, of.machines[system] or "")
+    workloads = history.workloads(classes, price.price if price else None)
+    heading = f"CPU per transaction by workload, its regions included{of.of_shift}"
+    parts.append(Part(heading, rows=[_workload(found, price.currency if price else "") for found in workloads]))
     parts.append(Part("Changes since the week before", rows=_changes(of, system, span[1], during)))
     lead = ""
     if of.has_model(system):
@@ -218,6 +220,22 @@ def _class(found: Any) -> dict[str, str]:
         "CPU, µs/transaction": found.cpu_us_per_tran,
         "response, ms": found.response_ms,
         "rate against the week before": "–" if change is None else f"{change:+.1f} %",
+    }
+
+
+def _workload(found: Any, currency: str) -> dict[str, Any]:
+    cost = {
+        f"{currency}/1,000 transactions": found.cost_per_1000,
+        f"zIIP work on CPs, {currency}/hour": found.ziip_on_cp_cost_per_hour,
+    }
+    return {
+        "workload": found.workload,
+        "MSU": found.msu,
+        "engines": found.engines,
+        "transactions/s": found.rate_tps,
+        "CPU, µs/transaction": found.cpu_us_per_tran,
+        "zIIP work on CPs, engines": found.ziip_on_cp_engines,
+        **(cost if currency else {}),
     }
 
 

@@ -58,6 +58,18 @@ def test_costs_are_shown_only_where_the_installation_gives_prices(client, month)
     assert peak(found, "cpc")["msu_cost"] == pytest.approx(1000 * 203.0)
 
 
+def test_a_transaction_and_the_overflow_of_ziips_have_a_cost_where_there_is_a_price(client, month):
+    path = "/v1/systems/PRDA/classes"
+    [without] = client("GET", path).json()["workloads"]
+    assert without["cost_per_1000"] is None
+    (month / "prices.csv").write_text("per,price,currency,name\ncpu_hour,36,EUR,3906-704 CEC1\n")
+    found = client("GET", path).json()
+    [cics] = found["workloads"]
+    assert found["currency"] == "EUR"
+    assert cics["cost_per_1000"] == pytest.approx(36 * cics["cpu_us_per_tran"] / 3.6e6)
+    assert cics["ziip_on_cp_cost_per_hour"] == pytest.approx(36 * 0.05)
+
+
 @pytest.mark.parametrize(
     ("path", "status", "expected"),
     [

@@ -163,17 +163,12 @@ function classTable(system, classes, kept) {
       rows,
       caption,
     ),
-    workloads(classes.classes),
+    workloads(classes),
   );
 }
 
-// CPU of regions is in classes of their own, so that only all classes of a workload have all CPU of a transaction.
-function workloads(classes) {
-  const groups = [...Map.groupBy(classes, (one) => one.workload)].map(([name, members]) => {
-    const sum = (key) => members.reduce((total, one) => total + (one[key] ?? 0), 0);
-    const rate = sum("rate_tps");
-    return [name, sum("msu"), sum("engines"), rate, rate ? (1e6 * sum("engines")) / rate : null, sum("ziip_on_cp_engines")];
-  });
+function workloads({ workloads: rows, currency }) {
+  const cost = currency ? [`${currency}/1,000 transactions`, `zIIP work on CPs, ${currency}/hour`] : [];
   const caption = "CPU per transaction by workload, its regions included, last seven days";
   return table(
     [
@@ -183,8 +178,17 @@ function workloads(classes) {
       { name: "rate", unit: "transactions/s", number: true },
       { name: "CPU", unit: "µs/transaction", number: true, text: (v) => figure(v, 5) },
       { name: "zIIP work on CPs", unit: "engines", number: true, text: (v) => (v ? figure(v, 2) : "–") },
+      ...cost.map((name) => ({ name, number: true, text: (v) => (v ? figure(v, 3) : "–") })),
     ],
-    groups.sort((a, b) => b[2] - a[2]),
+    rows.map((one) => [
+      one.workload,
+      one.msu,
+      one.engines,
+      one.rate_tps,
+      one.cpu_us_per_tran,
+      one.ziip_on_cp_engines,
+      ...(currency ? [one.cost_per_1000, one.ziip_on_cp_cost_per_hour] : []),
+    ]),
     caption,
   );
 }
