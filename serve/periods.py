@@ -14,6 +14,13 @@ from serve.snapshot import Snapshot
 
 MIN_PAIRS = 3
 Z_95 = 1.6448536
+LABELS = {
+    "cpu_busy_pct": "CPU busy",
+    "rate_tps": "transaction rate",
+    "cpu_us_per_tran": "CPU per transaction",
+    "response_ms": "mean response",
+}
+"""The metrics of a comparison for readers."""
 UNITS = {"cpu_busy_pct": "pct", "rate_tps": "tran/s", "cpu_us_per_tran": "us/tran", "response_ms": "ms"}
 
 # Sums whose ratio is the metric, for each hour of the week, of the LPAR and of each service class. Seconds pass once

@@ -183,8 +183,8 @@ def _changes(of: Sources, system: str, last: datetime, during: str) -> list[dict
     found.sort(key=lambda one: (not one.significant, -abs(one.change_pct)))
     return [
         {
-            "figure": " of ".join(filter(None, (one.metric, one.class_name))),
-            "unit": one.unit,
+            "figure": ", ".join(filter(None, (periods.LABELS[one.metric], one.class_name))),
+            "unit": text.unit_sign(one.unit),
             "week before": one.a,
             "last week": one.b,
             "change": f"{one.change_pct:+.1f} %",

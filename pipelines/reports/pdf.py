@@ -154,8 +154,9 @@ def drawn(chart: Chart, width: float) -> Any:
         plot.lines[number].strokeWidth = 0.4 if thin else 1.3
     top = ceiling(chart)
     plot.yValueAxis.valueMin = 0
+    highest = max((value for line in plot.data for _, value in line), default=0.0)
+    plot.yValueAxis.valueMax = top if top is not None else 1.1 * highest or 1.0
     if top is not None:
-        plot.yValueAxis.valueMax = top
         plot.data = [[(at, min(value, top)) for at, value in line] for line in plot.data]
     for axis in (plot.xValueAxis, plot.yValueAxis):
         axis.labels.fontName, axis.labels.fontSize = plain, 7
