@@ -1,10 +1,10 @@
 """Transactions that end in one service class and run in address spaces of another: CICS and IMS regions, enclaves.
 
 Their class reports no CPU, the regions' class no transactions. CPU of regions that work for one class is CPU of that
-class: SMF 72.3 has it as the one class that they serve, or it is the only such class of their workload. CPU of other
-regions is divided by a regression on the transactions of the classes they may serve, none of them cheaper than nothing,
-with a fixed part. Costs are pooled: held around one cost for all, or one in proportion to their responses, as near to
-it as the data let them be (empirical Bayes).
+class: a groups file or SMF 72.3 has it as the one class that they serve, or it is the only such class of their
+workload. CPU of other regions is divided by a regression on the transactions of the classes they may serve, none of
+them cheaper than nothing, with a fixed part. Costs are pooled: held around one cost for all, or one in proportion to
+their responses, as near to it as the data let them be (empirical Bayes).
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ SAMPLED = 0.03
 FIXED = 0.1
 # What a cost rests on, as an answer names it.
 OWN_CPU = "CPU of the class itself"
+OF_GROUPS = "groups file"
 ONLY_SERVED = "only class that these regions serve"
 ONLY_OF_WORKLOAD = "only class of the workload whose transactions run in these regions"
 BY_SAMPLES = "regions, by samples of active transactions"
 BY_REGRESSION = "regions, by regression"
+AMONG_GROUPED = " among the classes of the workload in the groups file"
 AMONG_SERVED = " among the classes that they serve"
 # Improvement of the information criterion that shows that a class's CPU follows transactions of others.
 FOLLOWS = 6.0
@@ -73,7 +75,8 @@ def candidates(h: History, bare: Sequence[int], others: Sequence[int]) -> dict[i
     for region in others:
         names = h.serves.get(h.classes[region], ())
         if names:
-            found[region] = Candidates(tuple(c for c in bare if h.classes[c] in names), ONLY_SERVED)
+            told = OF_GROUPS if h.classes[region] in h.hosts else ONLY_SERVED
+            found[region] = Candidates(tuple(c for c in bare if h.classes[c] in names), told)
     served_classes = {c for one in found.values() for c in one.classes}
     for workload in filter(None, dict.fromkeys(h.workloads)):
         own = tuple(c for c in bare if h.workloads[c] == workload and c not in served_classes)
@@ -125,7 +128,8 @@ def attribute_cpu(h: History, bare: Sequence[int], others: Sequence[int]) -> Att
             drawn = np.maximum(found.drawn(f"{h.system_id} {h.classes[region]} {engine} divided"), 0.0)
             whole = np.maximum(cpu, 1e-12)
             for k, c in enumerate(those):
-                evidence[c] = (BY_SAMPLES if sampled else BY_REGRESSION) + (AMONG_SERVED if told else "")
+                among = {"": "", OF_GROUPS: AMONG_GROUPED}.get(told, AMONG_SERVED)
+                evidence[c] = (BY_SAMPLES if sampled else BY_REGRESSION) + among
                 own = Fit(found.mean[[k + 1]], found.cov[[k + 1]][:, [k + 1]], found.scale, found.bic, found.dependence)
                 parts.setdefault((c, engine), []).append((own, drawn[:, k + 1]))
                 moved = np.minimum(own.mean[0] * ended[:, k], cpu)

@@ -28,7 +28,8 @@ def with_components(parameters: SystemParameters, history: History) -> SystemPar
     if history.groups is None:
         return parameters
     names = parameters.class_names
-    streams = history.ended[:, [history.classes.index(name) for name in names]]
+    counts = (history.jobs.get(name, history.ended[:, history.classes.index(name)]) for name in names)
+    streams = np.column_stack(list(counts))
     mixes: dict[str, dict[str, float]] = {}
     notes = list(parameters.notes)
     for name, counted in history.groups.ended.items():

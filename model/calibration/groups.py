@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from model.calibration.history import History
+
 Array = NDArray[np.float64]
 
 # Part of a count that transactions of service classes may leave unexplained.
 UNEXPLAINED = 0.02
+# Part of the intervals in which a class has at least the CPU of a group that runs in it, and rounding of the records.
+MOSTLY, ROUNDING = 0.98, 0.005
 # Shares this near to none or all are none or all.
 WHOLE = 0.005
 
@@ -76,3 +82,84 @@ def shares(counted: Array, ended: Array) -> Array | None:
     found = np.asarray(lsq_linear(ended / scale[:, None], counted / scale, bounds=(0.0, 1.0)).x, float)
     found = np.where(found < WHOLE, 0.0, np.where(found > 1.0 - WHOLE, 1.0, found))
     return found if np.abs(counted - ended @ found).sum() <= UNEXPLAINED * whole else None
+
+
+def with_group_regions(h: History) -> History:
+    """The history with a class of regions for each workload whose CPU the groups file names.
+
+    A groups file tells CPU of regions apart that run in one service class. A workload has such regions if its
+    transactions are those of classes without CPU. Its CPU is taken out of the class that has at least as much in nearly
+    all intervals; of several, out of the one that correlates with it most. ``serves`` has the classes that they serve.
+    """
+    bare = [c for c in range(len(h.classes)) if h.ended[:, c].any() and not np.nansum(h.cp_s[:, c]) > 0]
+    if h.groups is None or not bare:
+        return h
+    taken = set[int]()
+    for workload, counted in h.groups.ended.items():
+        cpu = [used for (name, _), used in h.groups.cpu_s.items() if name == workload]
+        part = shares(counted, h.ended[:, bare])
+        if part is None or not cpu:
+            continue
+        members = {c for c, one in zip(bare, part, strict=True) if one == 1.0}
+        if len(members) < np.count_nonzero(part) or members & taken:
+            continue
+        taken |= members
+        for used in cpu:
+            h = _moved(h, f"{workload} regions", np.nan_to_num(used), [h.classes[c] for c in sorted(members)])
+    return h
+
+
+def _moved(h: History, workload: str, used: Array, members: list[str]) -> History:
+    """The history with CPU (I, 3) of a group moved from the class in which it runs to regions of its workload."""
+    cp_s = np.nan_to_num(h.cp_s)
+    known = [h.classes.index(name) for name in h.hosts] if h.hosts else []
+    hosts = [
+        c
+        for c in range(len(h.classes))
+        if c not in known
+        and not h.ended[:, c].any()
+        and np.mean(used[:, 0] <= cp_s[:, c] * (1.0 + ROUNDING) + ROUNDING) >= MOSTLY
+    ]
+    if not hosts or not used.any():
+        return h
+    host = max(hosts, key=lambda c: _correlation(cp_s[:, c], used[:, 0]))
+    name = f"{workload} in {h.classes[host]}"
+    if name not in h.classes:
+        h = _with_class(h, name, host, members)
+    to = h.classes.index(name)
+    columns: dict[str, Any] = {}
+    for key, seconds in zip(("cp_s", "ziip_s", "ziip_on_cp_s"), used.T, strict=True):
+        column = getattr(h, key).copy()
+        moved = np.minimum(seconds, np.nan_to_num(column[:, host]))
+        column[:, host] -= moved
+        column[:, to] = np.nan_to_num(column[:, to]) + moved
+        columns[key] = column
+    return replace(h, **columns)
+
+
+def _correlation(one: Array, other: Array) -> float:
+    """Correlation of two series, -1 where one never changes."""
+    return float(np.corrcoef(one, other)[0, 1]) if np.std(one) > 0 and np.std(other) > 0 else -1.0
+
+
+def _with_class(h: History, name: str, host: int, members: list[str]) -> History:
+    """The history with one class more, without CPU and transactions, whose samples are those of its host."""
+
+    def more(values: Array, fill: float) -> Array:
+        return np.column_stack([values, np.full(len(h.seconds), fill)])
+
+    none: dict[str, Any] = {
+        **{key: more(getattr(h, key), 0.0) for key in ("ended", "idle_s", "cp_s", "ziip_s", "ziip_on_cp_s")},
+        **{key: more(getattr(h, key), np.nan) for key in ("response_ms", "p90_ms")},
+    }
+    return replace(
+        h,
+        classes=(*h.classes, name),
+        importance=np.append(h.importance, h.importance[host]),
+        workloads=(*h.workloads, h.workloads[host]),
+        **none,
+        waited_s={limit: more(waited, np.nan) for limit, waited in h.waited_s.items()},
+        samples={state: np.column_stack([found, found[:, host]]) for state, found in h.samples.items()},
+        serves={**h.serves, name: frozenset(members)},
+        hosts={**h.hosts, name: h.classes[host]},
+    )

@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 # A history that says how load and cost vary: this many days with intervals, and this many intervals.
 FEWEST_DAYS = 3
 FEWEST_INTERVALS = 72
+# Part of an interval from which a transaction is long.
+LONG = 0.1
 # Users are idle at least for this part of the time for which they wait.
 IDLE = 0.5
 
@@ -86,7 +88,9 @@ class History:
     ``waited_s`` has (I, C) for each limit that the records name: what transactions waited for it, NaN where a class
     does not name it, found by samples every ``sampling_s``. ``devices`` are groups of volumes by name; where classes
     wait for one, it is among the limits. ``serves`` has by class of address spaces the classes that these were seen
-    serving. ``dearer`` (I,) is by how much the same work took more CPU than at the usual
+    serving; ``hosts`` by class of regions that only a groups file tells apart the service class in which they run.
+    ``jobs`` has by class of long work the jobs that ended, where ``ended`` are those whose CPU was used
+    (:func:`with_jobs_in_progress`). ``dearer`` (I,) is by how much the same work took more CPU than at the usual
     busy.
     """
 
@@ -120,6 +124,8 @@ class History:
     samples: Mapping[str, Array] = field(default_factory=dict)
     devices: Mapping[str, Devices] = field(default_factory=dict)
     serves: Mapping[str, Collection[str]] = field(default_factory=dict)
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    jobs: Mapping[str, Array] = field(default_factory=dict)
 
     def limited_ms(self, but: Collection[str] = ()) -> Array:
         """(I, C) mean wait of a transaction for all limits ``but`` some that the records name; 0 where none ended."""
@@ -159,6 +165,7 @@ class History:
         }  # fmt: skip
         changed["devices"] = {name: group.rows(kept) for name, group in self.devices.items()}
         changed["waited_s"] = {name: waited[kept] for name, waited in self.waited_s.items()}
+        changed["jobs"] = {name: ended[kept] for name, ended in self.jobs.items()}
         changed["samples"] = {name: seconds[kept] for name, seconds in self.samples.items()}
         if self.machine is not None:
             m, zero = self.machine, np.zeros(len(self.seconds))
@@ -174,6 +181,21 @@ class History:
         if self.groups is not None:
             changed["groups"] = self.groups.rows(kept)
         return replace(self, **changed)
+
+
+def with_jobs_in_progress(h: History) -> History:
+    """The history with the jobs of each interval whose CPU it has, in classes whose jobs are long.
+
+    A job that takes longer than a tenth of an interval uses CPU in other intervals than the one in which it ends. The
+    CPU of its class is recorded in each of them; divided by the mean of all jobs, it is the number of jobs done.
+    """
+    elapsed_s, ended_all = np.nansum(h.response_ms * h.ended, axis=0) / 1e3, h.ended.sum(axis=0)
+    cpu_s = np.nan_to_num(h.cp_s) + h.ziip_s
+    ended, jobs = h.ended.copy(), {}
+    for c in np.flatnonzero((elapsed_s > LONG * np.median(h.seconds) * ended_all) & (cpu_s.sum(axis=0) > 0)):
+        jobs[h.classes[c]] = h.ended[:, c]
+        ended[:, c] = cpu_s[:, c] * ended_all[c] / cpu_s[:, c].sum()
+    return replace(h, ended=ended, jobs=jobs) if jobs else h
 
 
 def enough(history: History) -> bool:

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from model.calibration.devices import with_device_waits
-from model.calibration.groups import groups_of
-from model.calibration.history import Devices, History, SharedMachine
+from model.calibration.groups import groups_of, with_group_regions
+from model.calibration.history import Devices, History, SharedMachine, with_jobs_in_progress
 from model.calibration.neighbours import with_neighbours
 from model.queueing.lpar_share import Sharer
 
@@ -66,6 +66,7 @@ def histories(
             built = replace(built, cpc_type=kind)
             if serving is not None:
                 built = replace(built, serves=_serves(serving[serving["interval_key"].isin(part["interval_key"])]))
+            built = with_jobs_in_progress(with_group_regions(built))
             found[name] = built if machines is None else _on_machine(built, machines)
     return {name: with_neighbours(history, found) for name, history in found.items()}
 

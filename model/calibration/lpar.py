@@ -15,6 +15,7 @@ from model.calibration.busy_cost import at_usual_busy, cost_by_busy
 from model.calibration.demands import Demand, demand, driven_law, stream_law
 from model.calibration.growth import growth
 from model.calibration.history import History
+from model.calibration.neighbours import BURSTY
 from model.calibration.plausibility import (
     below_service,
     come_and_gone,
@@ -53,8 +54,6 @@ CONTRADICTION = 1.02
 MOSTLY = 0.5
 # Of a class whose CPU is all on zIIPs.
 NO_COST = Fit(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 1.0), np.zeros(DRAWS)
-BURSTY = 2.0
-"""How many times Poisson's the standard deviation of the number of arrivals in an interval is taken to be."""
 
 
 class NotCalibratable(ValueError):
@@ -70,7 +69,8 @@ def calibrate_lpar(history: History) -> SystemParameters:
     h, notes = _plausible(history)
     classes = _divided(h)
     captured = np.nansum(classes.history.cp_s, axis=1)
-    cost, cost_at_most = cost_by_busy(classes.history, [c for c in classes.streams if c not in classes.bare])
+    counted = [c for c in classes.streams if h.classes[c] not in h.jobs]
+    cost, cost_at_most = cost_by_busy(classes.history, [c for c in counted if c not in classes.bare])
     h = replace(classes.history, dearer=at_usual_busy(classes.history, cost))
     classes = replace(classes, history=h)
     found = _streams(classes)
@@ -110,8 +110,8 @@ def calibrate_lpar(history: History) -> SystemParameters:
         period=(str(h.start_local[0]), str(h.start_local[-1])),
         notes=tuple(notes),
         divided=tuple(h.classes[c] for c in (*classes.served.direct, *classes.served.divided)),
-        # Work of the same transactions varies from interval to interval: that of other LPARs too.
-        **_machine(h, found.varies),
+        # Work varies from interval to interval: that of other LPARs too.
+        **_machine(h, _interval_sd(h, h.cp_s, streams, found.varies)),
         **laws,
     )
 
@@ -318,8 +318,8 @@ def _recorded(classes: _Classes, extra: Mapping[str, Array], varies: float) -> R
         engines=_short(h.engines),
         response_ms={h.classes[c]: _short(h.response_ms[:, c]) for c in streams},
         p90_ms={h.classes[c]: _short(h.p90_ms[:, c]) for c in streams},
-        busy_sd=_interval_sd(h, h.cp_s[:, streams], streams, varies),
-        ziip_busy_sd=_interval_sd(h, h.ziip_s[:, streams], streams, varies),
+        busy_sd=_interval_sd(h, h.cp_s, streams, varies),
+        ziip_busy_sd=_interval_sd(h, h.ziip_s, streams, varies),
         **_of_machine(h),
         **_users(h, streams),
     )
@@ -347,11 +347,13 @@ def _users(h: History, streams: list[int]) -> dict[str, Any]:
 
 def _interval_sd(h: History, cpu_s: Array, streams: Sequence[int], varies: float) -> float:
     """Relative scatter of the work of one interval at the peak about that of its load: of the work of single
-    transactions, and of their number, more than Poisson's as arrivals come in bursts."""
+    transactions, and of their number, more than Poisson's as arrivals come in bursts. CPU of long jobs is as recorded.
+    """
     top = _busiest(h)
-    ended, cpu = h.ended[top, list(streams)], np.nan_to_num(cpu_s[top])
+    counted = [c for c in streams if h.classes[c] not in h.jobs]
+    ended, cpu = h.ended[top, counted], np.nan_to_num(cpu_s[top, counted])
     squares = float(np.sum(cpu**2 / np.maximum(ended, 1.0)))
-    return math.hypot(varies, BURSTY * math.sqrt(squares) / max(float(cpu.sum()), 1e-9))
+    return math.hypot(varies, BURSTY * math.sqrt(squares) / max(float(np.nansum(cpu_s[top, list(streams)])), 1e-9))
 
 
 def _short(values: Array) -> Array:

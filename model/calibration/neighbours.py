@@ -12,6 +12,8 @@ from model.calibration.history import History
 
 Array = NDArray[np.float64]
 
+BURSTY = 2.0
+"""How many times Poisson's the standard deviation of the number of arrivals in an interval is taken to be."""
 # Median of a chi-squared variable of one degree of freedom.
 MEDIAN_SQUARE = 0.4549
 # LPARs whose records differ by less, relatively, in how busy a coupling facility of that name was use the same: in the
@@ -39,7 +41,7 @@ def with_neighbours(h: History, found: Mapping[str, History]) -> History:
         groups[name] = group if group.waited_s is None else replace(group, others_s=theirs)
     none = np.zeros(len(h.seconds))
     used_s = sum((_meanwhile(h, one, one.busy_s) for one in others), none)
-    varied = sum((_meanwhile(h, one, work_variance(one)) for one in others), none)
+    varied = sum((_meanwhile(h, one, work_variance(one) + arrival_variance(one)) for one in others), none)
     return replace(h, devices=groups, machine=replace(h.machine, others_recorded_s=used_s, others_variance=varied))
 
 
@@ -79,12 +81,7 @@ def work_variance(h: History) -> Array:
     Read for each class from how costs of a transaction differ from one interval to the next, which neither a trend nor
     a release disturbs. CPU of classes without transactions is that of the transactions without CPU.
     """
-    cpu = np.nan_to_num(h.cp_s)
-    ended = np.nan_to_num(h.ended)
-    bare = (cpu.sum(axis=0) <= 0) & (ended.sum(axis=0) > 0)
-    served = (cpu.sum(axis=0) > 0) & (ended.sum(axis=0) <= 0)
-    cpu = np.column_stack([cpu[:, ~served & ~bare], cpu[:, served].sum(axis=1)])
-    ended = np.column_stack([ended[:, ~served & ~bare], ended[:, bare].sum(axis=1)])
+    cpu, ended = _work(h)
     variance = np.zeros(len(h.seconds))
     for used, count in zip(cpu.T, ended.T, strict=True):
         some = count > 0
@@ -93,6 +90,24 @@ def work_variance(h: History) -> Array:
             squares = np.diff(cost) ** 2 / (1.0 / each[1:] + 1.0 / each[:-1])
             variance += count * float(np.median(squares)) / MEDIAN_SQUARE
     return variance
+
+
+def arrival_variance(h: History) -> Array:
+    """(I,) variance, in s^2 of CPU, of an interval's work by how many transactions come. CPU of long jobs has none: it
+    is recorded wherever they end."""
+    short = np.array([name not in h.jobs for name in h.classes])
+    cpu, ended = _work(replace(h, cp_s=h.cp_s * short, ended=h.ended * short))
+    return np.asarray(np.where(ended > 0, (BURSTY * cpu) ** 2 / np.maximum(ended, 1.0), 0.0).sum(axis=1))
+
+
+def _work(h: History) -> tuple[Array, Array]:
+    """CPU s and transactions by class, (I, n) each: last CPU of classes without transactions, with the transactions
+    without CPU."""
+    cpu, ended = np.nan_to_num(h.cp_s), np.nan_to_num(h.ended)
+    bare = (cpu.sum(axis=0) <= 0) & (ended.sum(axis=0) > 0)
+    served = (cpu.sum(axis=0) > 0) & (ended.sum(axis=0) <= 0)
+    cpu = np.column_stack([cpu[:, ~served & ~bare], cpu[:, served].sum(axis=1)])
+    return cpu, np.column_stack([ended[:, ~served & ~bare], ended[:, bare].sum(axis=1)])
 
 
 def _meanwhile(h: History, other: History, busy_s: Array) -> Array:

@@ -26,7 +26,7 @@ from model.calibration.limits import (
 from model.calibration.regression import Fit, fit, non_negative_fit
 from model.calibration.samples import DRAWS, normal_scores, with_centre
 from model.capacity.parameters import Limit, ResponseModel, ZiipPool
-from model.queueing.priority import Delays, delays, undispatched
+from model.queueing.priority import Delays, delays, delays_on_logical_cps, undispatched
 
 Array = NDArray[np.float64]
 
@@ -36,11 +36,10 @@ SCATTER, VARIATION = 0.01, 1.5
 """Relative scatter of a mean response, and the coefficient of variation of a single one."""
 SATURATED = 0.995
 """Utilization from which an interval has no steady state; neither has the one after it."""
-PRIOR_MEAN = np.array([0.0, 1.0, 0.5, 0.0, 1.0, 0.0, 0.0])
-PRIOR_SD = np.array([1e6, 0.5, 1.0, 0.5, 0.5, 1.0, 1e6])
-"""Of the rest, and of the factors of delays by short pieces, by long pieces, by the machine, for zIIPs by queue and
-whatever their load."""
-REST, SHORT, LONG, MACHINE, ZIIP, ZIIP_ALWAYS, GROWING = range(7)
+PRIOR_MEAN = np.array([0.0, 1.0, 0.5, 1.0, 1.0, 0.0])
+PRIOR_SD = np.array([1e6, 0.5, 1.0, 0.5, 0.5, 1e6])
+"""Of the rest, and of the factors of delays by short pieces, by long pieces, by the machine, and for zIIPs."""
+REST, SHORT, LONG, MACHINE, ZIIP, GROWING = range(6)
 GROWING_SD = 0.3
 """Prior deviation of what the rest grows by from an idle LPAR to a full one, as of devices, over the usual response."""
 DEFICITS = np.array([0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8])
@@ -81,7 +80,7 @@ class PoolLoad:
 class ClassFit:
     """What calibration found of one class: intervals used, delays (I,) in ms of the best estimate and the regression.
 
-    ``columns`` (I, 7) are the regressors of the response beside the service, ``limited_ms`` (I,) waits for limits.
+    ``columns`` (I, 6) are the regressors of the response beside the service, ``limited_ms`` (I,) waits for limits.
     """
 
     c: int
@@ -142,12 +141,13 @@ class Delay:
     def __init__(self, h: History, gain: float, pool: Array, deficit: float) -> None:
         self.h, self.cp, self.ziip = h, cp_load(h), ziip_load(h, gain)
         servers = h.engines - deficit * (h.engines - pool)
-        self.by_cp, self.by_ziip = self.cp.delays(np.maximum(servers, 1e-3)), self.ziip.delays()
-        self.undispatched = undispatched(self.cp.load.sum(axis=0), servers[-1], h.engines)
+        self.undispatched = undispatched(self.cp.load.sum(axis=0), np.maximum(servers[-1], 1e-3), h.engines)
+        self.by_cp = delays_on_logical_cps(self.cp.load, h.engines, self.cp.moment, self.undispatched)
+        self.by_ziip = self.ziip.delays()
         self.steady = np.cumsum(self.cp.load, axis=0) < SATURATED * servers
 
     def columns(self, c: int, service_ms: Array, ziip_ms: Array) -> Array:
-        """(I, 7) regressors of the response beside the service, as :data:`PRIOR_MEAN` has their factors."""
+        """(I, 6) regressors of the response beside the service, as :data:`PRIOR_MEAN` has their factors."""
         at = int(np.searchsorted(self.cp.levels, self.h.importance[c]))
         short, longer, size = (one[at] for one in self.by_cp)
         on_ziip, beyond, _ = (one[at] for one in self.by_ziip)
@@ -158,7 +158,6 @@ class Delay:
                 longer * size,
                 service_ms * self.undispatched,
                 ziip_ms * (on_ziip + beyond),
-                ziip_ms,
                 self.h.busy_s / self.h.seconds / self.h.engines,
             ]
         )
@@ -305,7 +304,7 @@ def _fitted(
     weight = 1.0 / (usual**2 * (SCATTER**2 + VARIATION**2 / ended))
     rows = [(columns[kept], response - (service_ms + ziip_ms)[kept] - limited[kept], weight, h.day[kept])]
     evidence = "responses"
-    for engine, kinds, service in (("cp", (SHORT, LONG, MACHINE), service_ms), ("ziip", (ZIIP, ZIIP_ALWAYS), ziip_ms)):
+    for engine, kinds, service in (("cp", (SHORT, LONG, MACHINE), service_ms), ("ziip", (ZIIP,), ziip_ms)):
         seen = sampled_delay(h, samples_of, engine, service)
         if seen is None:
             continue
@@ -561,7 +560,6 @@ def _response(h: History, one: ClassFit, change: Mapping[int, float], name: str)
         long=sampled(LONG),
         machine=sampled(MACHINE),
         ziip_queue=sampled(ZIIP),
-        ziip_always=sampled(ZIIP_ALWAYS),
         change_sd=change[one.c],
         interval_sd=always,
         interval_wait_sd=of_waits,

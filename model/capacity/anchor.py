@@ -59,6 +59,8 @@ def anchor_of(
             base = replace(base, busy=base.busy + missing)
             if (np.abs(missing) <= BUSY_TOLERANCE * wanted).all():
                 break
+        there_used = system.usage(replace(here, anchor=base))
+        base = replace(base, engines=there_used.busy, work=there_used.work)
     state = system.at_rates(replace(here, anchor=base))
     ziip_busy = _mean(recorded.ziip_busy, index)
     if ziip_busy and state.ziip_busy is not None:
@@ -68,6 +70,7 @@ def anchor_of(
     responses: dict[tuple[str, str], Array] = {}
     percentiles: dict[tuple[str, str], Array] = {}
     there: dict[tuple[str, str], Array] = {}
+    waits: dict[tuple[str, str], Array] = {}
     for i, one in enumerate(system.responses):
         key = one.key
         seen = _mean(recorded.response_ms.get(one.class_name), index)
@@ -76,11 +79,27 @@ def anchor_of(
         ended = system.stream(scenario, one.class_name) * recorded.seconds
         sd = one.scatter(system.waiting_share(state, one), ended) / np.sqrt(len(index))
         error = np.exp(sd * system.deviates(RESPONSE_SD_SEED + i)[:, None])
-        responses[key], there[key] = seen * error, state.response_ms[key]
+        here_ms, share = state.response_ms[key], system.waiting_share(state, one)
+        waits[key] = np.ones(share.shape)
+        if one.class_name not in system.baselines:
+            waits[key] = _wait_factor(seen / here_ms, share, one.interval_wait_sd, sd * np.sqrt(len(index)))
+        responses[key], there[key] = seen * error, here_ms * (1.0 + share * (waits[key] - 1.0))
         p90 = _mean(recorded.p90_ms.get(one.class_name), index)
         if p90 is not None and key in state.p90_ms:
             percentiles[key] = p90 / seen * state.response_ms[key] / np.maximum(state.p90_ms[key], 1e-12)
-    return replace(base, response=responses, modelled_ms=there, p90=percentiles)
+    return replace(base, response=responses, modelled_ms=there, p90=percentiles, waits=waits)
+
+
+def _wait_factor(off: Array, share: Array, wait_sd: float, sd: Array) -> Array:
+    """Factor on the waits of a class with which its response is nearer to the recorded one, (draws, 1).
+
+    The log of recorded over modelled response (``off``) is the waits' as far as their scatter makes that of responses,
+    of which waits are a ``share``.
+    """
+    part = np.minimum((wait_sd * share / np.maximum(sd, 1e-9)) ** 2, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = 1.0 + (off**part - 1.0) / share
+    return np.where(share > 1e-3, np.clip(factor, LEAST, MOST), 1.0)
 
 
 def recorded_and_modelled(system: System, scenario: Scenario) -> list[dict[str, Any]]:

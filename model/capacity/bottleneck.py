@@ -43,9 +43,7 @@ def resources(ready: System, state: State) -> dict[str, Array]:
     if state.machine_busy is not None and machine is not None:
         found[f"machine {machine.name}"] = state.machine_busy
         if bool(np.any(state.available < state.scenario.engines - 1e-9)):
-            # It is full as soon as what the others leave from moment to moment is used up.
-            steadily = state.busy / ready.partition.beside(state.scenario).steadily
-            of_share = np.where(state.busy >= state.available, np.maximum(steadily, 1.0), steadily)
+            of_share = state.busy / state.available
             if ready.partition.is_capped(state.scenario):
                 found[SHARE] = of_share
             else:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import ziip_pool
-from model.capacity.baselines import USUAL
+from model.capacity.baselines import PROPORTIONAL, USUAL
 from model.capacity.baselines import used as used_baselines
 from model.capacity.carried_load import carried_load
 from model.capacity.closed_classes import with_users
@@ -34,7 +34,7 @@ from model.capacity.state import (
 )
 from model.queueing.limits import limit_wait
 from model.queueing.multiserver import erlang_c, slowdown
-from model.queueing.priority import Delays, delays, undispatched
+from model.queueing.priority import Delays, delays, delays_on_logical_cps, undispatched
 
 Array = NDArray[np.float64]
 Key = tuple[str, str]
@@ -55,13 +55,14 @@ DEMAND_SEED, RESPONSE_SEED, RECORD_SEED, ZIIP_SEED = 4000, 5000, 6000, 4900
 
 class Used(NamedTuple):
     """Engines in use, each (draws, loads): by series, and by the LPAR; eligible work of classes by series, all of it,
-    and the part of it that runs on CPs."""
+    and the part of it that runs on CPs; and the work of transactions on CPs."""
 
     by_series: dict[str, Array]
     busy: Array
     eligible: dict[str, Array]
     ziip_work: Array
     overflow: Array
+    work: Array
 
 
 class Series(NamedTuple):
@@ -175,7 +176,13 @@ class System:
             with np.errstate(invalid="ignore"):
                 if iterations == 1 or (np.abs(busy - before) <= TOLERANCE * busy).all():
                     break
-        return Used(known, busy, dict(zip(self.on_ziips.names, on_ziips, strict=True)), ziip_work, overflow)
+        anchor = scenario.anchor
+        if anchor is not None and self.baselines.get("") == PROPORTIONAL and np.any(anchor.work > 0):
+            # What the classes have beyond their own work goes with it.
+            wanted = anchor.engines * work / np.maximum(anchor.work, 1e-12)
+            known["uncaptured"] = np.maximum(known["uncaptured"] + wanted - busy, 0.0)
+            busy = sum((known[name] for name in self.capacity), np.zeros(shape))
+        return Used(known, busy, dict(zip(self.on_ziips.names, on_ziips, strict=True)), ziip_work, overflow, work)
 
     def _utilization(self, scenario: Scenario, busy: Array) -> Array:
         """Utilization on which the cost of work hangs: of the machine's engines, or of the LPAR's on its own."""
@@ -281,11 +288,14 @@ class System:
                 on_ziips[at] += used.by_series[name]
                 ziip_moment[at] += 1e3 * used.by_series[name] ** 2 / rate
         pool = self._pool(scenario, np.cumsum(load, axis=0))
-        by_cp = delays(load, pool, moment)
+        # Of a pool that may have more than the engines, all are logical CPs.
+        logical = np.maximum(pool[-1], scenario.engines)
+        machine = undispatched(load.sum(axis=0), pool[-1], logical)
+        by_cp = delays_on_logical_cps(load, logical, moment, machine)
         by_ziip = None
         if on_ziips.any() and scenario.ziips > 0:
             by_ziip = delays(on_ziips, ziip_pool.servers(self.ziip_pool, scenario), ziip_moment)
-        return by_cp, by_ziip, undispatched(load.sum(axis=0), pool[-1], scenario.engines)
+        return by_cp, by_ziip, machine
 
     def _with_responses(self, state: State, used: Used) -> State:
         """The state with responses, what they are made of, and limits."""
@@ -308,7 +318,7 @@ class System:
             ziip_delay = np.zeros(used.busy.shape)
             if by_ziip is not None and one.ziip_series:
                 queue = by_ziip.short[at] + by_ziip.longer[at]
-                ziip_delay = _times(one.ziip_queue[:, None] * ziip, queue) + one.ziip_always[:, None] * ziip
+                ziip_delay = _times(one.ziip_queue[:, None] * ziip, queue)
             using[key] = service + ziip + np.minimum(one.rest_ms, 0.0)[:, None]
             growth = (by_cp.short[at] + 1.0) / one.measured_slowdown - 1.0
             rest = one.rest_ms[:, None] * (1.0 + _times(one.load[:, None], growth))
@@ -325,7 +335,7 @@ class System:
             modelled = np.where(np.isfinite(modelled), modelled, np.inf)
             if one.class_name in self.baselines:
                 modelled = self._by_baseline(one, modelled, using[key], used, scenario)
-            response[key] = self._anchored(scenario, one, key, modelled, i)
+            response[key] = self._anchored(scenario, one, key, modelled, waits, i)
             if one.p90 is not None and one.p90_waiting is not None:
                 with np.errstate(invalid="ignore"):
                     share = np.clip(np.nan_to_num(waits / modelled, nan=1.0), 0.0, 1.0)
@@ -345,7 +355,9 @@ class System:
             limits=limits,
         )
 
-    def _anchored(self, scenario: Scenario, one: ResponseModel, key: Key, modelled: Array, i: int) -> Array:
+    def _anchored(
+        self, scenario: Scenario, one: ResponseModel, key: Key, modelled: Array, waits: Array, i: int
+    ) -> Array:
         """The response: what was recorded times what the model makes of the change; the model's without a record."""
         deviating = np.where(one.noise < 0.0, 1.0 / (1.0 - one.noise), 1.0 + one.noise)[:, None]
         anchor = scenario.anchor
@@ -356,7 +368,8 @@ class System:
         sd = np.hypot(one.change_sd, SERVERS_SD) if self._servers_changed(scenario) else one.change_sd
         error = sd * self.deviates(RESPONSE_SEED + i)[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
-            change = np.log(np.maximum(modelled, 1e-9) / np.maximum(anchor.modelled_ms[key], 1e-9))
+            before, more = anchor.modelled_ms[key], anchor.waits[key]
+            change = np.log(np.maximum(modelled + (more - 1.0) * waits, 1e-9) / np.maximum(before, 1e-9))
             log_change = np.where(np.isfinite(change), change * np.maximum(1.0 + error, 0.0), np.inf)
             found = anchor.response[key] * np.exp(log_change)
         return np.asarray(np.where(np.isfinite(modelled), found, np.inf))

@@ -274,7 +274,7 @@ def _compared(one: Mapping[str, Any]) -> str:
     if one["baseline_pct"] < one["model_pct"]:
         closer = f'"{one["baseline"]}" was closer for {of} (median error {baseline} against {model})'
         if is_used(one):
-            return f"backtest at higher loads: {closer}; changes of this response are predicted by it"
+            return f"backtest at higher loads: {closer}; its changes are predicted by the baseline"
         return f"backtest: {closer}; answers start from what was recorded"
     return f'backtest: the model was closer for {of} (median error {model}; "{one["baseline"]}": {baseline})'
 

@@ -203,10 +203,10 @@ class _Exporter:
 
     def _on_engines_s(self, stream: str, seconds: Mapping[str, float]) -> float:
         """Seconds on engines and waiting for them, as the network's own queues have it."""
-        by_cp, by_ziip = self.delays[:2]
+        by_cp, by_ziip, machine = self.delays
         at = self.ready.levels.index(self.ready.level(self._series(stream, CP)))
         short, longer, size = (float(one[at, 0, 0]) for one in by_cp)
-        queued_s = seconds[CP] * (1.0 + short) + longer * size / 1e3
+        queued_s = seconds[CP] * (1.0 + short + float(machine[0, 0])) + longer * size / 1e3
         if by_ziip is not None and seconds[ZIIP] > 0:
             queued_s += seconds[ZIIP] * (1.0 + float(by_ziip.short[at, 0, 0] + by_ziip.longer[at, 0, 0]))
         return queued_s

@@ -128,7 +128,7 @@ class ResponseModel:
         time that neither engines nor limits explain, ms.
     growing_ms : Samples
         growth of that time from an idle LPAR to a full one, ms.
-    short, long, machine, ziip_queue, ziip_always : Samples
+    short, long, machine, ziip_queue : Samples
         factors of the delays by short and by long pieces of work, by other LPARs, and for zIIPs.
     load, measured_slowdown
         by how much the rest follows the slowdown, and the slowdown where it was measured.
@@ -153,7 +153,6 @@ class ResponseModel:
     long: Samples = ZERO
     machine: Samples = ZERO
     ziip_queue: Samples = ONE
-    ziip_always: Samples = ZERO
     load: Samples = ZERO
     noise: Samples = ZERO
     measured_slowdown: float = 1.0

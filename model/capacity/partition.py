@@ -17,23 +17,21 @@ from model.queueing.lpar_share import Sharer, Sharing
 
 Array = NDArray[np.float64]
 
-# How far, relatively, what other LPARs take from moment to moment may be from that of pieces as long as the own: for
-# what an LPAR can get, and for how long its work waits, which goes with the length of their pieces.
-TAKEN, MET = 0.25, 0.3
+# How far, relatively, what other LPARs take from moment to moment may be from that of pieces as long as the own.
+MET = 0.3
 # Others that are kept; a question is about one or two.
 KEPT_BESIDE = 8
 
 
 class Beside(NamedTuple):
-    """The other LPARs as asked for, the sharing, and engines: what they use, what they leave the LPAR, as much for its
-    work that waits, and what they would leave if they used as much at every moment; each (draws, loads or 1)."""
+    """The other LPARs as asked for, the sharing, and engines: what they use, what they leave the LPAR on average, and
+    what its work that waits finds from moment to moment; each (draws, loads or 1)."""
 
     asked: Array | float
     sharing: Sharing | None
     used: Array
     available: Array
     met: Array
-    steadily: Array
 
 
 class Partition:
@@ -54,12 +52,12 @@ class Partition:
             return known
         sharing = self.sharing(scenario)
         used = np.asarray(scenario.others, float) * (1.0 + self.noise[:, None])
-        left = met = steadily = np.array([[scenario.engines]])
+        left = met = np.array([[scenario.engines]])
         if sharing is not None:
             used = used if scenario.cpc is None else sharing.used(used)
-            left, met = (sharing.limit(used, sd * self.pieces) for sd in (TAKEN, MET))
-            steadily = sharing.steadily_left(used)
-        found = self._besides[key] = Beside(scenario.others, sharing, used, left, met, steadily)
+            # A full LPAR always has work for what the others leave it.
+            left, met = sharing.steadily_left(used), sharing.limit(used, MET * self.pieces)
+        found = self._besides[key] = Beside(scenario.others, sharing, used, left, met)
         if len(self._besides) > KEPT_BESIDE:
             del self._besides[next(iter(self._besides))]
         return found

@@ -110,20 +110,24 @@ class Anchor:
     """What was recorded of the intervals that a question starts from, beside what the model makes of them.
 
     ``rates`` (1, 1, classes) recorded transactions/s; ``usage`` factors (draws, 1) on the engines of single series;
-    ``busy`` (draws, 1) engines that the LPAR used beyond the sum of its series; ``ziip_busy`` busy zIIPs recorded and
-    ``ziip_modelled`` the model's; ``response`` (draws, 1) what was recorded in ms, with its scatter, and
-    ``modelled_ms`` what the model has there, ``p90`` the factor on the ratio of 90th percentile and mean, by metric and
-    class.
+    ``busy`` (draws, 1) engines that the LPAR used beyond the sum of its series; ``engines`` all that it used, and
+    ``work`` those by its transactions; ``ziip_busy`` busy zIIPs recorded and ``ziip_modelled`` the model's;
+    ``response`` (draws, 1) what was recorded in ms, with its scatter, and ``modelled_ms`` what the model has there,
+    ``waits`` the factor on its waits that the record tells, ``p90`` the factor on the ratio of 90th percentile and
+    mean, by metric and class.
     """
 
     rates: Array
     usage: Mapping[str, Array] = field(default_factory=dict)
     busy: Array | float = 0.0
+    engines: Array | float = 0.0
+    work: Array | float = 0.0
     ziip_busy: Array | float = 1.0
     ziip_modelled: Array | float = 1.0
     response: Mapping[tuple[str, str], Array] = field(default_factory=dict)
     p90: Mapping[tuple[str, str], Array] = field(default_factory=dict)
     modelled_ms: Mapping[tuple[str, str], Array] = field(default_factory=dict)
+    waits: Mapping[tuple[str, str], Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

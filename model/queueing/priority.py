@@ -7,9 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from model.queueing.multiserver import STABLE, slowdown
+from model.queueing.multiserver import STABLE, erlang_c, slowdown
 
 Array = NDArray[np.float64]
+
+NEARLY_FULL = 1.0 - 1e-6
+"""Utilization from which work counts as filling a pool whose limit is finite."""
 
 
 class Delays(NamedTuple):
@@ -49,15 +52,41 @@ def delays(load: Array, servers: ArrayLike, second_moment: Array) -> Delays:
     return Delays(short, np.where(np.isfinite(short), np.maximum(np.nan_to_num(longer, posinf=0.0), 0.0), 0.0), size)
 
 
+def delays_on_logical_cps(load: Array, engines: ArrayLike, second_moment: Array, waiting: Array) -> Delays:
+    """Queueing delays of all priority levels on logical CPs that the machine does not always dispatch.
+
+    z/OS dispatches by importance on logical CPs, of which each piece of work takes ``1 + waiting`` times as long.
+
+    Parameters
+    ----------
+    load, second_moment : as of :func:`delays`.
+    engines : number of logical CPs.
+    waiting : queueing part of the slowdown of all work by the machine, as of :func:`undispatched`.
+    """
+    slow = 1.0 + waiting
+    found = delays(load * slow, engines, second_moment * slow**2)
+    return Delays(found.short * slow, found.longer * slow, found.size / slow)
+
+
 def undispatched(load: Array, pool: ArrayLike, engines: ArrayLike) -> Array:
-    """Queueing part of the slowdown of an LPAR's work by logical CPs that the machine does not dispatch.
+    r"""Queueing part of the slowdown of an LPAR's work by logical CPs that the machine does not dispatch.
 
     z/OS dispatches by importance on logical CPs; whether these run is the hypervisor's choice, and all work of the
-    LPAR waits alike. The slowdown of M/M/m on the ``pool`` of engines that the machine leaves, less that on the
-    logical ``engines``.
+    LPAR waits alike. Of N pieces in M/M/P on the ``pool`` of P engines that the machine leaves, at most one is on each
+    of the m logical ``engines``, which get the load a between them:
+
+    .. math:: \frac{E[\min(N, m)]}{a} - 1
+
+    If lower importance fills the LPAR, all logical CPs are ready, and the slowdown is m / P.
     """
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.maximum(slowdown(load, pool) - slowdown(load, engines), 0.0))
+    work, got, logical = np.broadcast_arrays(
+        np.asarray(load, float), np.asarray(pool, float), np.asarray(engines, float)
+    )
+    work = np.clip(work, 1e-6, got * NEARLY_FULL)
+    ratio = work / got
+    # The queue is geometric; N beyond m is in z/OS, and waits there by importance.
+    within = ratio * (1.0 - ratio ** np.maximum(logical - got, 0.0)) / (1.0 - ratio)
+    return np.asarray(erlang_c(work, got) * within / work)
 
 
 def slowdown_below_short(load: ArrayLike, servers: ArrayLike, above: ArrayLike) -> Array:

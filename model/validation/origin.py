@@ -1,7 +1,7 @@
 """Held out in time and in load: a history's later days, and its busiest intervals, predicted from the rest.
 
 Rows are never drawn at random: neighbours in time resemble each other. Beside each error stands that of the best of
-the naive ways: what was measured a week before, busy in proportion to the rate of all transactions, the usual response
+the naive ways: what was measured a week before, busy in proportion to the work of all transactions, the usual response
 of the class, and its response in M/M/c with the measured service time.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from model.calibration.history import History, enough
 from model.calibration.lpar import NotCalibratable, calibrate_lpar
 from model.capacity.baselines import HIGHER, LAST_WEEK, LATER, MMC, PROPORTIONAL, USUAL
-from model.capacity.evaluation import System
+from model.capacity.evaluation import DEMAND_SD, System
 from model.capacity.observed_responses import varying
 from model.capacity.residuals import HELD_OUT_FROM
 from model.capacity.state import RESPONSE, Scenario, State
@@ -123,13 +123,14 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
     scenario = at_intervals(system, chosen)
     state, responses = in_intervals(system, scenario, chosen.seconds)
     before_them, before_responses = in_intervals(system, at_intervals(system, usual_ones), usual_ones.seconds)
-    rate = chosen.ended.sum(axis=1) / chosen.seconds
-    usual = fitted.busy_s.sum() / max(fitted.ended.sum(), 1.0)
+    each_s = _usual_cpu_s(fitted)
+    usual = fitted.busy_s.sum() / max(float((fitted.ended @ each_s).sum()), 1e-9)
     # A way of predicting knows the intervals kept, and none of the others.
     before = _week_before(history, left)
     before = np.where((before >= 0) & kept[before], before, -1)
     all_busy = 100.0 * history.busy_s / history.seconds / history.engines
-    naive = {PROPORTIONAL: 100.0 * usual * rate / chosen.engines, LAST_WEEK: _taken(all_busy, before)}
+    proportional = 100.0 * usual * (chosen.ended @ each_s) / chosen.seconds / chosen.engines
+    naive = {PROPORTIONAL: proportional, LAST_WEEK: _taken(all_busy, before)}
     found = 100.0 * state.busy / chosen.engines
     beyond = state.busy[0] / chosen.engines > (before_them.busy[0] / usual_ones.engines).max()
     wider = _wider(before_them.busy, usual_ones.busy_s / usual_ones.seconds, beyond)
@@ -156,6 +157,14 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
             _row(history.system_id, scheme, RESPONSE, stream, response[:, known], measured[known], wider, naive)
         )
     return rows
+
+
+def _usual_cpu_s(fitted: History) -> Array:
+    """(C,) mean CPU of a transaction in s; of classes that report none, what classes without transactions have."""
+    ended, cpu_s = fitted.ended.sum(axis=0), np.nansum(fitted.cp_s, axis=0)
+    bare = (ended > 0) & (cpu_s <= 0)
+    each = np.where(ended > 0, cpu_s / np.maximum(ended, 1.0), 0.0)
+    return np.where(bare, cpu_s[ended <= 0].sum() / max(float(ended[bare].sum()), 1.0), each)
 
 
 def _week_before(history: History, at: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -200,7 +209,9 @@ def in_intervals(system: System, scenario: Scenario, seconds: Array) -> tuple[St
     work of that many transactions, and responses, (draws, loads) in ms by class."""
     state = system.evaluate(scenario)
     scatter, _ = varying(system, scenario, seconds)
-    state = replace(state, busy=state.busy * (1.0 + scatter * system.deviates(SEED)[:, None]))
+    change = np.abs(np.log(np.maximum(state.busy, 1e-9) / _usual_engines(system)))
+    sd = np.hypot(scatter, DEMAND_SD * change)
+    state = replace(state, busy=state.busy * (1.0 + sd * system.deviates(SEED)[:, None]))
     responses = {}
     for i, one in enumerate(system.responses, start=1):
         response = state.response_ms[one.key]
@@ -210,6 +221,14 @@ def in_intervals(system: System, scenario: Scenario, seconds: Array) -> tuple[St
         sd = np.hypot(scatter, one.change_sd * np.nan_to_num(change, posinf=0.0))
         responses[one.class_name] = response * np.exp(sd * system.deviates(SEED + i)[:, None])
     return state, responses
+
+
+def _usual_engines(system: System) -> float:
+    """Engines in use in the middle of the recorded intervals, from which an answer predicts a change."""
+    recorded = system.parameters.recorded
+    assert recorded is not None
+    assert recorded.busy is not None
+    return max(float(np.median(recorded.busy)), 1e-9)
 
 
 def _wider(fitted: Array, measured: Array, beyond: NDArray[np.bool_]) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 
 from model.calibration.history import SharedMachine
 from model.calibration.lpar import calibrate_lpar
-from model.calibration.neighbours import with_neighbours, work_variance
+from model.calibration.neighbours import arrival_variance, with_neighbours, work_variance
 from tests.cases.histories import history
 
 
@@ -24,6 +24,14 @@ def test_variance_of_an_intervals_work_is_that_of_its_transactions_whatever_a_re
     found = work_variance(replace(plain, ended=ended, cp_s=cp_s))
     expected = ended @ mean_s**2 * float(np.mean(moving**2))
     np.testing.assert_allclose(np.median(found / expected), 1.0, rtol=0.1)
+
+
+def test_arrivals_vary_more_than_poisson_and_long_jobs_do_not():
+    plain = history()
+    counted = arrival_variance(replace(plain, jobs={"LOW": plain.ended[:, 1]}))
+    of_high = 4.0 * plain.cp_s[:, 0] ** 2 / plain.ended[:, 0]
+    np.testing.assert_allclose(counted, of_high)
+    assert (arrival_variance(plain) > counted).all()
 
 
 def test_other_lpars_vary_as_their_records_say_and_as_the_own_where_there_are_none():

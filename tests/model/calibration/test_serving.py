@@ -10,17 +10,19 @@ from model.calibration.attribution import (
     AMONG_SERVED,
     BY_REGRESSION,
     BY_SAMPLES,
+    OF_GROUPS,
     ONLY_OF_WORKLOAD,
     ONLY_SERVED,
     OWN_CPU,
     attribute_cpu,
 )
+from model.calibration.groups import Groups, with_group_regions
 from model.calibration.history import History
 from model.calibration.intervals import _serves
 from model.calibration.lpar import NotCalibratable, calibrate_lpar
 from model.capacity.ask import explain, predict
 from pipelines.answer_text import explanation
-from tests.cases.histories import DEMAND_S, ENGINES, SECONDS, bundle_of, history, peak_rates, truth
+from tests.cases.histories import DEMAND_S, ENGINES, SECONDS, SHARE, bundle_of, history, peak_rates, truth
 
 FIXED = 0.02
 
@@ -175,3 +177,47 @@ def test_served_classes_are_read_from_the_records():
         columns=["interval_key", "class_name", "served_class_name", "times_served"],
     )
     assert _serves(rows) == {"RGN": {"HIGH", "LOW"}}
+
+
+def in_one_class() -> History:
+    """The made history, whose two workloads run in one class, with what a groups file says of their regions."""
+    given = in_regions()
+    other = 0.3 * SECONDS * np.random.default_rng(11).uniform(0.5, 1.5, len(given.seconds))
+    cp_s = given.cp_s.copy()
+    cp_s[:, 2] += other
+    made = history()
+    none = np.zeros(len(other))
+    cpu = {
+        (workload, "regions"): np.column_stack([made.cp_s[:, c], none, none]) for c, workload in enumerate(("a", "b"))
+    }
+    groups = Groups({"a": given.ended[:, 0], "b": given.ended[:, 1]}, cpu)
+    return replace(given, cp_s=cp_s, busy_s=given.busy_s + other, groups=groups)
+
+
+def test_a_groups_file_attributes_the_cpu_of_regions_that_share_a_class():
+    given = with_group_regions(in_one_class())
+    model = bundle_of(given)
+    for c, name in enumerate(("HIGH", "LOW")):
+        assert model["systems"]["PRDA"].demands[name].evidence == OF_GROUPS
+        cost = predict(model, "PRDA", {}).output("cpu_us_per_tran", f"class={name}")
+        top = np.argmax(given.busy_s)
+        assert cost.value == pytest.approx(1e6 * history().cp_s[top, c] / given.ended[top, c], rel=1e-4)
+    grown = predict(model, "PRDA", {"growth_pct.LOW": 20}).output("cpu_busy_pct")
+    top = np.argmax(given.busy_s)
+    truth = given.busy_s[top] + 0.2 * (1.0 + SHARE) * history().cp_s[top, 1]
+    assert grown.value == pytest.approx(100 * truth / SECONDS / ENGINES, rel=3e-3)
+    assert grown.lo <= 100 * truth / SECONDS / ENGINES <= grown.hi
+
+
+def test_all_cpu_stays_recorded_where_a_groups_file_tells_regions_apart():
+    before = in_one_class()
+    after = with_group_regions(before)
+    assert np.nansum(after.cp_s, axis=1) == pytest.approx(np.nansum(before.cp_s, axis=1))
+    assert after.hosts == {"a regions in REGIONS": "REGIONS", "b regions in REGIONS": "REGIONS"}
+
+
+def test_a_groups_file_whose_cpu_no_class_has_attributes_none():
+    given = in_one_class()
+    cpu = {name: 100.0 * used for name, used in given.groups.cpu_s.items()}
+    told = with_group_regions(replace(given, groups=replace(given.groups, cpu_s=cpu)))
+    assert told.classes == given.classes

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from model.capacity.ask import compare, max_rate, predict, size, sweep
-from model.capacity.baselines import HIGHER, LATER, MMC, USUAL
+from model.capacity.baselines import HIGHER, LATER, MMC, PROPORTIONAL, USUAL
 from model.capacity.explain import explain
 from model.capacity.headroom import headroom
 from tests.cases.histories import bundle_of, history
@@ -36,13 +36,26 @@ def test_a_constant_response_that_was_closer_is_kept_at_higher_loads(bundle):
     assert response(bundle, GROWTH) > 1.05 * response(bundle, PEAK)
     assert response(by, GROWTH, "HIGH") == pytest.approx(response(bundle, GROWTH, "HIGH"))
     [note] = [note for note in predict(by, "PRDA", GROWTH).notes if USUAL in note]
-    assert note.startswith("backtest at higher loads") and "predicted by it" in note
+    assert note.startswith("backtest at higher loads") and "predicted by the baseline" in note
 
 
 def test_a_response_as_of_mmc_changes_with_the_busy_engines(bundle):
     by = judged(bundle, baseline=MMC)
     assert response(by, PEAK) == pytest.approx(response(bundle, PEAK))
     assert response(by, GROWTH) > 1.05 * response(by, PEAK)
+
+
+def test_busy_is_in_proportion_to_the_work_where_that_was_closer(bundle):
+    by = judged(bundle, **{"metric": "cpu_busy_pct", "class": "", "baseline": PROPORTIONAL})
+
+    def busy(model, at):
+        return predict(model, "PRDA", at).output("cpu_busy_pct").value
+
+    assert busy(by, PEAK) == pytest.approx(busy(bundle, PEAK))
+    assert busy(by, GROWTH) == pytest.approx(1.4 * busy(by, PEAK), rel=1e-3)
+    assert busy(bundle, GROWTH) < 1.39 * busy(bundle, PEAK)
+    [note] = [note for note in predict(by, "PRDA", GROWTH).notes if PROPORTIONAL in note]
+    assert note.startswith("backtest at higher loads") and "predicted by the baseline" in note
 
 
 def test_a_baseline_that_is_not_plainly_closer_or_of_later_days_is_not_used(bundle):

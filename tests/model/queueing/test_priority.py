@@ -58,8 +58,14 @@ def test_a_pool_of_all_engines_leaves_nothing_undispatched(used, engines):
     assert undispatched(np.array(used * engines), engines, engines) == 0.0
 
 
-def test_engines_that_the_machine_takes_make_all_work_wait():
-    load = 1.5
-    slow = [1.0 + mmm_states(load, m)[1] / (m - load) for m in (2, 4)]
-    assert undispatched(np.array(load), 2.0, 4.0) == pytest.approx(slow[0] - slow[1], rel=1e-9)
-    assert np.isinf(undispatched(np.array(load), 1.2, 4.0))
+@pytest.mark.parametrize("load", [0.3, 1.2, 1.8])
+def test_logical_cps_run_as_long_as_their_number_lets_the_machines_engines_be_shared(load):
+    below, full = mmm_states(load, 2)
+    queued = full * (1.0 - load / 2.0) * (load / 2.0) ** np.arange(200)
+    chance = np.append(below, queued)
+    ready = float(np.minimum(np.arange(len(chance)), 4) @ chance)
+    assert undispatched(np.array(load), 2.0, 4.0) == pytest.approx(ready / load - 1.0, rel=1e-6, abs=1e-9)
+
+
+def test_lower_importance_that_fills_the_lpar_leaves_higher_its_part_of_the_logical_cps():
+    assert undispatched(np.array([2.0, 3.0]), 2.0, 4.0) == pytest.approx(1.0, rel=1e-4)
