@@ -22,7 +22,7 @@ export async function r4ha(body, { params }) {
   const months = h(
     "select",
     { onchange: () => go({ month: months.value, hour: "" }) },
-    month.months.map((one) => new Option(`${one.month.slice(0, 7)} (${counted(one.hours, "hour")})`, one.month)),
+    month.months.map((one) => new Option(`${one.month.slice(0, 7)}, ${one.hours} h`, one.month)),
   );
   months.value = month.month;
   body.append(
