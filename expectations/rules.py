@@ -286,8 +286,8 @@ RULES: tuple[Rule, ...] = (
         "counts",
         "times_apart",
         f"Transactions of a class are within a factor of {MOST_TIMES_APART} of what its CPU usually indicates",
-        "Transactions were not counted, counts or CPU are in another unit, or a few transactions looped: compare the "
-        "interval with its neighbours in marts.fct_service_class before you use it.",
+        "Counts are missing, counts or CPU are in another unit, or a few transactions looped. Compare the interval "
+        "with its neighbours in marts.fct_service_class before you use it.",
         "warning",
         high=MOST_TIMES_APART,
         metric="fct_service_class.transactions_ended",

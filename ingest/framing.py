@@ -401,8 +401,8 @@ def _diagnosis(head: Bytes) -> str:
     if _is_text(head):
         return f"{found}: this is text; SMF dumps are binary, transfer the dump again without translation"
     return (
-        f"{found}: this is not an SMF dump or an IMS log, its beginning is missing, or it was changed in transfer; "
-        "transfer all of it again in binary with descriptors"
+        f"{found}: this is not an SMF dump or an IMS log, its beginning is missing, or it was changed in transfer. "
+        "Transfer the whole file again in binary with descriptors"
     )
 
 

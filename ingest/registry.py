@@ -164,7 +164,7 @@ def refuse_overlaps(layouts: Sequence[Layout]) -> None:
                 continue
             raise RegistryError(
                 f"{layout.path}: record {layout.type} is already described, with all or some of its subtypes, by "
-                f"{other.path}; name the subtypes that are meant, or take its place with the name {other.name!r}"
+                f"{other.path}. Name the subtypes that are meant, or replace it with the name {other.name!r}"
             )
         for subtype in layout.subtypes or (None,):
             others = claims.setdefault((layout.type, subtype), [])
@@ -173,7 +173,7 @@ def refuse_overlaps(layouts: Sequence[Layout]) -> None:
                     continue
                 shown = layout.type if subtype is None else f"{layout.type}.{subtype}"
                 raise RegistryError(
-                    f"{layout.path}: record {shown} is already described by {other.path}; to take its place, give the "
+                    f"{layout.path}: record {shown} is already described by {other.path}; to replace it, give the "
                     f"record the name {other.name!r}"
                 )
             others.append(layout)

@@ -11,7 +11,10 @@ from typing import Any
 from pipelines.exits import EtalonError
 from pipelines.home import ROOT, Home
 
-PATIENCE_S = 30.0
+READY_S = 300.0
+"""How long a service may take to start: it imports and tests its champion, on a machine that may be busy."""
+ANSWER_S = 120.0
+"""How long an answer may take: twice the limit of the service."""
 PAUSE_S = 0.05
 
 
@@ -45,7 +48,7 @@ def ask(address: str, path: str, question: Mapping[str, Any]) -> dict[str, Any]:
     """Post a question and return the answer. Raises EtalonError with the service's own words when it refuses."""
     from serve.client import Client, Refused
 
-    with Client(address, os.environ.get("ETALON_TOKEN"), PATIENCE_S) as client:
+    with Client(address, os.environ.get("ETALON_TOKEN"), ANSWER_S) as client:
         try:
             return client.post(path, question)
         except Refused as error:
@@ -61,7 +64,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_until_ready(process: subprocess.Popen[bytes], address: str, log: str, patience_s: float = PATIENCE_S) -> None:
+def wait_until_ready(process: subprocess.Popen[bytes], address: str, log: str, patience_s: float = READY_S) -> None:
     """Wait for a service until an address of it answers well. Raises EtalonError when it ends or does not in time."""
     import urllib.request
 
@@ -70,7 +73,7 @@ def wait_until_ready(process: subprocess.Popen[bytes], address: str, log: str, p
         if process.poll() is not None:
             raise EtalonError(f"the service ended with code {process.returncode}; see {log}")
         try:
-            with urllib.request.urlopen(address, timeout=1):
+            with urllib.request.urlopen(address, timeout=5):
                 return
         except OSError:
             time.sleep(PAUSE_S)

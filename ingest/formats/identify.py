@@ -12,8 +12,9 @@ HEAD_BYTES = 1 << 16
 
 EXPECTED = (
     "expected an SMF dump transferred in binary, an IMS log or output of DCOLLECT with its record descriptors (RDWs), "
-    "an RMF report in XML (ddsml), JSON or as text, a CICS statistics listing, a table of a performance analyzer or "
-    "load driver (CSV, JSON Lines), or a *.runs.csv, *.groups.csv or *.dictionary.csv file"
+    "or an RMF report (XML, JSON or text). Also supported: CICS statistics listings, tables of performance analyzers "
+    "or "
+    "load drivers (CSV, JSON Lines), and *.runs.csv, *.groups.csv and *.dictionary.csv files"
 )
 
 _XML_EBCDIC = ("<?xml".encode("cp037"), "<ddsml".encode("cp037"))

@@ -24,7 +24,7 @@ Reader = Callable[[BinaryIO], Iterable[Batch]]
 KEPT_BYTES = 16 << 20
 
 _HEADER_DAMAGED = (
-    "named like an AMATERSE or TRANSMIT file, but its first bytes are the header of neither: it was transferred as "
+    "named like an AMATERSE or TRANSMIT file, but it does not begin with such a header. It was transferred as "
     "text or is damaged; transfer it again in binary"
 )
 

@@ -205,8 +205,8 @@ def _start_utc(product: Section) -> list[StagingColumn]:
             "store_clock_ahead_s",
             f"{end} / 1e6 - ({seconds}) - epoch_us({plain}) / 1e6",
             "DOUBLE",
-            "Seconds by which the store clock was ahead of local time less its offset when the interval ended: leap "
-            "seconds that the clock includes, and half hours by which the offset changed within the interval.",
+            "Store clock minus local time and its offset at the end of the interval. It has the leap seconds of the "
+            "clock, and half hours if the offset changed within the interval.",
         ),
         StagingColumn(
             "interval_start_utc",

@@ -470,8 +470,8 @@ class _Loader:
             return None
         kept = ", ".join(f"{count} of {path}" for path, count in left)
         return (
-            f"{name}: takes the place of earlier runs between its first start and its last end; others are kept "
-            f"({kept}); to drop one of those, ingest the corrected file under that path"
+            f"{name}: replaces earlier runs between its first start and its last end; others stay ({kept}). "
+            "To remove one of those, load the corrected file under its path"
         )
 
     def _failed(self, report: FileReport, error: Exception, file_id: int, real: str) -> FileReport:

@@ -68,7 +68,7 @@ def opening(path: Path) -> Iterator[None]:
                 f"{path}: another process is writing to the warehouse; wait until it ends and try again ({error})"
             ) from None
         raise WarehouseError(
-            f"{path}: cannot be opened as a DuckDB database ({error}); restore a copy, or move it away "
+            f"{path} is not a readable DuckDB database ({error}); restore a backup, or move it away "
             "and load the files again"
         ) from None
 

@@ -69,7 +69,7 @@ def test_a_mistake_is_reported_with_file_and_remedy(tmp_path: Path, mistake: str
 
 def test_all_subtypes_of_a_type_cannot_be_claimed_beside_some(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(GOOD.replace("type = 210 ", "type = 72 ").replace("subtypes = [4]", ""))
-    with pytest.raises(registry.RegistryError, match="name the subtypes that are meant"):
+    with pytest.raises(registry.RegistryError, match="Name the subtypes that are meant"):
         registry.load([tmp_path])
 
 

@@ -76,8 +76,9 @@ class Replication:
 
     def _deadlock(self) -> SimulationError:
         return SimulationError(
-            f"every transaction waits for another at {self.now:.6g} s, most of them at {self.longest()[1]!r}: have all "
-            "take resources, and places of stations that block, in one order, and all units that they need at once"
+            f"deadlock at {self.now:.6g} s: every transaction waits for another, most of them at "
+            f"{self.longest()[1]!r}. Let "
+            "all acquire resources and places of blocking stations in one order, and all units at once"
         )
 
     def advance_through_trace(self) -> None:

@@ -99,14 +99,15 @@ def notes(comparison: Comparison) -> list[str]:
     """What a reader must know beside the figures."""
     notes = [
         "A metric of a run is the ratio of sums over its intervals. Differences are from the first run.",
-        comparison.band.words[:1].upper() + comparison.band.words[1:] + ". A metric of which neither more nor less is "
-        "better in itself is different, not better or worse; so is what follows the load where CPU busy differs by "
-        f"more than {SAME_LOAD_POINTS:g} point.",
+        comparison.band.words[:1].upper() + comparison.band.words[1:] + ". A metric without a better direction "
+        "can only be different. The same holds for a metric that follows the load, if CPU busy differs by more than "
+        f"{SAME_LOAD_POINTS:g} point.",
     ]
     if comparison.equal_busy:
         notes.append(
-            f"At equal busy: rates and shares of engines that follow load, put to {comparison.equal_busy_pct:.2f} % "
-            "CPU busy of every run in proportion to its busy, as ITR is to 100 %. Costs and storage stay as measured."
+            f"At equal busy: rates and shares of engines are scaled in proportion to {comparison.equal_busy_pct:.2f} "
+            "% CPU "
+            "busy, as ITR scales to 100 %. Costs and storage stay as measured."
         )
     single = alone(comparison)
     if single:
@@ -134,7 +135,7 @@ def document(comparison: Comparison) -> Document:
         heading = f"At equal busy of {comparison.equal_busy_pct:.2f} %"
         sections[heading] = _side_by_side(comparison, comparison.equal_busy)
     if single:
-        sections["Known of one run only"] = Table(_ALONE_HEADS, _alone_cells(comparison, single))
+        sections["Metrics of one run only"] = Table(_ALONE_HEADS, _alone_cells(comparison, single))
     return Document(title(comparison), "", {**sections, "Notes": notes(comparison)})
 
 

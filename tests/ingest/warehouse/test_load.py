@@ -227,7 +227,7 @@ def test_a_run_left_out_of_a_corrected_file_is_gone_whatever_its_path(tmp_path, 
     (report,) = ingest(write(tmp_path / "new", corrected__runs__csv=RUNS + lines[0] + lines[2] + lines[3]))
     assert rows("SELECT point FROM raw.etalon_run ORDER BY point") == [("0",), ("2",), ("3",), ("4",)]
     assert report.message is not None
-    assert f"others are kept (1 of {tmp_path / 'in' / 'lab.runs.csv'})" in report.message
+    assert f"others stay (1 of {tmp_path / 'in' / 'lab.runs.csv'})" in report.message
     other = lines[1].replace("SYSA", "SYSB")
     (report,) = ingest(write(tmp_path / "b", other__runs__csv=RUNS + other))
     assert (report.message, rows("SELECT count(*) FROM raw.etalon_run")) == (None, [(5,)])

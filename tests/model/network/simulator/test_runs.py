@@ -133,7 +133,7 @@ def test_a_deadlock_is_named():
         closed_class(1, 0, *route_two, name="two"),
         resources=locks,
     )
-    with pytest.raises(SimulationError, match=r"every transaction waits for another .* in one order"):
+    with pytest.raises(SimulationError, match=r"every transaction waits for another, .* in one order"):
         simulate(net, seed=1)
 
 
@@ -142,7 +142,7 @@ def test_a_deadlock_is_named_though_more_transactions_come():
     net = network(
         Station(name="d", scheduling="delay"), open_class(1.0, *twice), resources=(Resource(name="x", capacity=3),)
     )
-    with pytest.raises(SimulationError, match=r"every transaction waits for another .* 'x'"):
+    with pytest.raises(SimulationError, match=r"every transaction waits for another, .* 'x'"):
         simulate(net, seed=1)
 
 
