@@ -15,7 +15,7 @@ from pipelines import steps
 from pipelines.exits import EtalonError
 from pipelines.home import Home
 from tests.ingest.units.dumps import dump
-from tests.ingest.warehouse.test_parts import content, files, named
+from tests.ingest.warehouse.holdings import content, files, named
 from tests.pipelines.odd_builds import assert_equal, marts, odd_warehouse
 from tests.runners import Twice
 from tests.spark import functions
