@@ -55,7 +55,7 @@ def run(
         if "lock" in str(error).lower():
             message = f"{database}: another process is writing to the warehouse; wait until it ends and try again"
             raise QualityLocked(f"{message} ({error})") from error
-        raise QualityError(f"{database}: is not a readable DuckDB database: {error}") from error
+        raise QualityError(f"{database} is not a readable DuckDB database: {error}") from error
     building = site.with_name(site.name + ".new")
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)

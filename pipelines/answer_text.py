@@ -313,7 +313,7 @@ def max_rate(found: Mapping[str, Any]) -> str:
         }
         for limit in found["limits"]
     ]
-    columns = {"resource": "limited by", "rate": "transactions/s", "growth": "growth %", "first": "probability"}
+    columns = {"resource": "limited by", "rate": "tran/s", "growth": "growth %", "first": "probability"}
     head = f"  highest rate: {within(found['etr_tps'])} transactions/s, growth {within(found['growth_pct'])} %"
     if not found["etr_tps"]["value"]:
         head = "  highest rate: none; the targets cannot be met at any rate"
@@ -439,7 +439,7 @@ def explanation(found: Mapping[str, Any]) -> str:
         for row in found["demand"]
     ]
     columns = {"component": "component", "class": "class", "engine": "engine", "used": "engines in use"}
-    columns |= {"cost": "µs a transaction", "evidence": "evidence"}
+    columns |= {"cost": "µs/tran", "evidence": "evidence"}
     lines = [f"{found['system']} at {described(found['at'])}", table(rows, columns, "  ")]
     for row in found["sensitivity"]:
         shares = (

@@ -206,7 +206,7 @@ def _crossing(found: Mapping[str, Any]) -> dict[str, str]:
 def _limit(found: Mapping[str, Any]) -> dict[str, str]:
     return {
         "resource": _name(found["resource"]),
-        "transactions/s at the target": _interval(found["etr_tps"]),
+        "tran/s at the target": _interval(found["etr_tps"]),
         "growth from the recorded peak": f"{text.figure(found['growth_pct']['value'], 3)} %",
     }
 
@@ -216,8 +216,8 @@ def _class(found: Any) -> dict[str, str]:
     return {
         "class": found.class_name,
         "workload": found.workload,
-        "transactions/s": found.rate_tps,
-        "CPU, µs/transaction": found.cpu_us_per_tran,
+        "tran/s": found.rate_tps,
+        "CPU, µs/tran": found.cpu_us_per_tran,
         "response, ms": found.response_ms,
         "rate against the week before": "–" if change is None else f"{change:+.1f} %",
     }
@@ -232,8 +232,8 @@ def _workload(found: Any, currency: str) -> dict[str, Any]:
         "workload": found.workload,
         "MSU": found.msu,
         "engines": found.engines,
-        "transactions/s": found.rate_tps,
-        "CPU, µs/transaction": found.cpu_us_per_tran,
+        "tran/s": found.rate_tps,
+        "CPU, µs/tran": found.cpu_us_per_tran,
         "zIIP work on CPs, engines": found.ziip_on_cp_engines,
         **(cost if currency else {}),
     }

@@ -3,7 +3,7 @@
 import { h } from "/static/dom.js";
 
 const MEANINGS = {
-  "Transaction rate (ETR)": "External transaction rate: transactions that end per second.",
+  "External transaction rate (ETR)": "External transaction rate: transactions that end per second.",
   "Internal transaction rate (ITR)":
     "Rate that the same engines would give at 100 % busy if cost per transaction stayed: ETR by busy.",
   "CPU per transaction": "Time of the general-purpose engines for each transaction.",

@@ -1,7 +1,7 @@
 // Metric names and units in a planner's words. A name of a new metric is read by its parts, so none is ever missing.
 
 const NAMES = {
-  etr_tps: "Transaction rate (ETR)",
+  etr_tps: "External transaction rate (ETR)",
   itr_tps: "Internal transaction rate (ITR)",
   cpu_busy_pct: "CPU busy",
   machine_busy_pct: "CPC busy",
@@ -26,7 +26,6 @@ const ENDINGS = [
   ["_rate_tps", " rate"],
   ["_tps", " rate"],
 ];
-const UNITS = { pct: "%", "pct of one CP": "% of one CP", "us/tran": "µs/transaction", "tran/s": "transactions/s", count: "" };
 const SPELT = { avg: "average", io: "I/O", max: "highest", min: "lowest", p90: "90th percentile", stddev: "standard deviation" };
 const SHORT = new Set(
   "aor cf cics csa csm dasd db2 dedb dli ecsa emh for http ims jvm lpar lsqa lu2 mips mq sdt semh srb tor zcee ziip".split(" "),
@@ -61,4 +60,5 @@ export function withoutNetwork(known, system) {
   return new Error(`The model cannot be asked about ${system}: see Model for the reason.`);
 }
 
-export const unit = (name) => UNITS[name] ?? name ?? "";
+// A unit as people write it, as on the command line: % for pct, µs for us.
+export const unit = (name) => (!name || name === "count" ? "" : name.replace(/\bpct\b/g, "%").replace(/\bus\b/g, "µs"));

@@ -237,7 +237,7 @@ def test_a_warehouse_that_is_being_written_is_told_apart_from_a_fault(tmp_path: 
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     database = tmp_path / "etalon.duckdb"
     database.write_text("no database " * 1000)
-    with pytest.raises(QualityError, match="cannot be opened"):
+    with pytest.raises(QualityError, match="is not a readable DuckDB database"):
         run(database, tmp_path / "site")
 
 

@@ -253,7 +253,7 @@ const demand = (explained) =>
         { name: "engine" },
         { name: "engines in use", number: true },
         { name: "interval" },
-        { name: "CPU", unit: "µs/transaction", number: true, text: (v) => figure(v, 5) },
+        { name: "CPU", unit: "µs/tran", number: true, text: (v) => figure(v, 5) },
         { name: "known from" },
       ],
       explained.demand.map((row) => [

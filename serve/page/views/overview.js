@@ -171,7 +171,7 @@ function measuredPoints(systems) {
     { name: "System" },
     { name: "CPC" },
     { name: "CPs", number: true, text: whole },
-    { name: "rates measured", unit: "transactions/s" },
+    { name: "rates measured", unit: "tran/s" },
     { name: "model" },
   ];
   const rates = ({ rates: all }) =>

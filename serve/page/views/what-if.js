@@ -184,7 +184,7 @@ const limits = (limit) =>
     table(
       [
         { name: "Resource" },
-        { name: "rate at the target", unit: "transactions/s", number: true },
+        { name: "rate at the target", unit: "tran/s", number: true },
         { name: "interval" },
         { name: "growth", text: change, number: true },
         { name: "probability of being first", number: true, text: (v) => `${figure(100 * v, 2)} %` },
