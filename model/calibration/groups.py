@@ -90,13 +90,15 @@ def with_group_regions(h: History) -> History:
     A groups file tells CPU of regions apart that run in one service class. A workload has such regions if its
     transactions are those of classes without CPU. Its CPU is taken out of the class that has at least as much in nearly
     all intervals; of several, out of the one that correlates with it most. ``serves`` has the classes that they serve.
+    A group whose CPU is often not recorded tells nothing.
     """
     bare = [c for c in range(len(h.classes)) if h.ended[:, c].any() and not np.nansum(h.cp_s[:, c]) > 0]
     if h.groups is None or not bare:
         return h
     taken = set[int]()
     for workload, counted in h.groups.ended.items():
-        cpu = [used for (name, _), used in h.groups.cpu_s.items() if name == workload]
+        own = (used for (name, _), used in h.groups.cpu_s.items() if name == workload)
+        cpu = [used for used in own if np.mean(np.isfinite(used[:, 0])) >= MOSTLY]
         part = shares(counted, h.ended[:, bare])
         if part is None or not cpu:
             continue

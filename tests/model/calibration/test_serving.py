@@ -216,8 +216,9 @@ def test_all_cpu_stays_recorded_where_a_groups_file_tells_regions_apart():
     assert after.hosts == {"a regions in REGIONS": "REGIONS", "b regions in REGIONS": "REGIONS"}
 
 
-def test_a_groups_file_whose_cpu_no_class_has_attributes_none():
+@pytest.mark.parametrize("factor", [100.0, np.where(np.arange(len(history().seconds)) % 4, np.nan, 1.0)[:, None]])
+def test_a_groups_file_whose_cpu_no_class_has_or_that_is_often_missing_attributes_none(factor):
     given = in_one_class()
-    cpu = {name: 100.0 * used for name, used in given.groups.cpu_s.items()}
+    cpu = {name: factor * used for name, used in given.groups.cpu_s.items()}
     told = with_group_regions(replace(given, groups=replace(given.groups, cpu_s=cpu)))
     assert told.classes == given.classes
