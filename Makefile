@@ -6,6 +6,8 @@ SHELL := /bin/sh
 ETALON_HOME ?= $(CURDIR)/.etalon
 export ETALON_HOME
 BIN := .venv/bin
+# The groups of packages beside those of an installation; none in an image.
+SYNC_GROUPS ?= --group dev
 STAMP := .venv/.synced
 COMPILED := dbt/target/manifest.json
 KERNELS := .venv/lib/etalon/.compiled
@@ -20,7 +22,7 @@ setup: $(STAMP) $(COMPILED) $(KERNELS) ## make the virtual environment from the 
 	@$(BIN)/python -m compileall -q expectations ingest model pipelines serve state
 
 $(STAMP): uv.lock pyproject.toml
-	@uv=$$(sh .ci/uv) && UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv "$$uv" sync --locked --group dev --compile-bytecode $(if $(PYTHON),--python $(PYTHON))
+	@uv=$$(sh .ci/uv) && UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv "$$uv" sync --locked $(SYNC_GROUPS) --compile-bytecode $(if $(PYTHON),--python $(PYTHON))
 	@touch $@
 
 # For every state folder without metrics of its own.

@@ -36,7 +36,8 @@ def with_components(parameters: SystemParameters, history: History) -> SystemPar
         found = shares(counted, streams)
         if found is None:
             if counted.any():
-                notes.append(f"{name}: its transactions are not those of the service classes that used CPU; left out")
+                notes.append(f"{name}: excluded, because its transactions are not those of the service classes with "
+                "CPU")
         elif name not in names:
             mixes[name] = {names[i]: float(share) for i, share in enumerate(found) if share > 0}
     demands = dict(parameters.demands)

@@ -150,7 +150,7 @@ def _plausible(history: History) -> tuple[History, list[str]]:
     if np.nansum(h.cp_s) > CONTRADICTION * h.busy_s.sum():
         raise NotCalibratable(
             f"its classes report {np.nansum(h.cp_s):.0f} s of CPU and the LPAR only {h.busy_s.sum():.0f} s: "
-            "records of one are missing or of another LPAR"
+            "records are missing or belong to another LPAR"
         )
     h, miscounts = without_miscounts(h)
     return h, notes + contradictions + miscounts
@@ -187,7 +187,8 @@ def _divided(h: History) -> _Classes:
     streams = sorted({*(c for c in every if ends[c] and has_cpu[c]), *(c for c, _ in found.costs), *direct})
     if not streams:
         raise NotCalibratable(
-            "no service class has both ended transactions and CPU of its own, nor does the CPU of others follow them"
+            "no service class has both ended transactions and CPU, and the CPU of other classes does not follow the "
+            "transactions"
         )
     background = [c for c in background if c not in found.direct]
     evidence = {h.classes[c]: one for c, one in found.evidence.items()}
@@ -201,16 +202,17 @@ def _no_streams(classes: _Classes) -> dict[str, str]:
     for c in sorted({*classes.background, *regions}):
         name = h.classes[c]
         if c in regions:
-            found[name] = f"{name}: its CPU is that of the classes whose transactions it serves; ask for those"
+            found[name] = f"{name}: its CPU is attributed to the classes that it serves; use these classes"
         elif h.ended[:, c].any():
-            found[name] = f"{name}: fewer than {FEWEST_A_DAY:.0f} transactions a day: it is work without them"
+            found[name] = (
+                f"{name}: fewer than {FEWEST_A_DAY:.0f} transactions per day: treated as work without transactions"
+            )
         else:
-            found[name] = f"{name}: no transactions end: its CPU goes with that of others, or is what it is"
+            found[name] = f"{name}: no transactions end: its CPU follows that of other classes, or is constant"
     for c in set(classes.bare) - set(classes.streams):
         name = h.classes[c]
         found[name] = (
-            f"{name}: transactions end, but neither CPU of its own nor that of other classes goes with them: what they "
-            "use is not known"
+            f"{name}: transactions end, but no CPU follows them: their demand is not known"
         )
     return found
 

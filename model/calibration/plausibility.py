@@ -30,7 +30,7 @@ def without_overlap(h: History) -> tuple[History, list[str]]:
         end = max(end, start + length) if kept[i] else end
     if kept.all():
         return h, []
-    note = f"{_left_out(h, ~kept)} begin before others have ended: see to the clock"
+    note = f"{_left_out(h, ~kept)} overlap: check the clock"
     return h.rows(kept), [note]
 
 
@@ -41,8 +41,8 @@ def without_contradiction(h: History) -> tuple[History, list[str]]:
     if not wrong.any() or wrong.all():
         return h, []
     note = (
-        f"{_left_out(h, wrong)} say more CPU of classes than of the LPAR, or of the LPAR than of its engines: see "
-        "whether records are missing or doubled"
+        f"{_left_out(h, wrong)} have more CPU of classes than of the LPAR, or of the LPAR than of its engines: check "
+        "for missing or duplicate records"
     )
     return h.rows(~wrong), [note]
 
@@ -87,10 +87,11 @@ def below_service(h: History, streams: Sequence[int]) -> tuple[list[int], list[s
         said = f"{h.classes[c]}: its response of {response:.3g} ms is less than the {service:.3g} ms of CPU of a "
         if response * most < service:
             impossible.append(c)
-            notes.append(f"{said}transaction: no response of it is predicted; see whether it counts other transactions")
+            notes.append(f"{said}transaction: its response time is not predicted; check whether it counts other "
+            "transactions")
         else:
             notes.append(
-                f"{said}transaction: its work is taken to run in parallel; see whether it counts other transactions"
+                f"{said}transaction: its work is assumed to run in parallel; check whether it counts other transactions"
             )
     return impossible, notes
 
@@ -109,7 +110,7 @@ def come_and_gone(h: History, streams: Sequence[int]) -> list[str]:
             and 1.0 / ALIKE < _daily(h, n, seen[n]) / _daily(h, c, seen[c]) < ALIKE
         ]
         last = np.datetime64(int(seen[c].max()), "D")
-        now = f"; {' or '.join(heirs)} may be what it is called now" if heirs else ""
+        now = f"; {' or '.join(heirs)} may be its new name" if heirs else ""
         notes.append(f"{h.classes[c]}: no transactions since {last}{now}")
     return notes
 

@@ -38,7 +38,7 @@ from model.published.condition import condition_text, parse_condition
 
 # A busy value that was assumed in rendering a published system carries this relative uncertainty.
 ASSUMED_SD = 0.03
-ASSUMED = "assumed at points where none was published, so that its interval is wider"
+ASSUMED = "assumed at points without a published value, so its interval is wider"
 EXHAUSTIVE_WITHIN = 1e-3
 
 

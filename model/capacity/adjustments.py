@@ -170,7 +170,7 @@ def share_of(key: str, value: Any) -> float | None:
     except (TypeError, ValueError):
         share = math.nan
     if not 0.0 <= share <= 1.0:
-        text = f"{key}: {value!r} is neither on nor off, nor a share of the work from 0 to 1"
+        text = f"{key}: {value!r} must be on, off, or a share of the work from 0 to 1"
         raise QuestionError(key, value, text, (ON, OFF))
     return share
 

@@ -118,7 +118,9 @@ def _chosen(
         busiest = _busiest(recorded, np.flatnonzero(chosen))
         return np.array([busiest]), [f"when: the busiest recorded interval of that day, {times[busiest]}"], 0.0
     if inside is not None and not of_a_day:
-        text = "shift: a time of day names its interval; leave out shift, or give a date, an hour of the week or peak"
+        text = (
+            "shift: a time of day determines the interval; leave out shift, or give a date, an hour of the week or peak"
+        )
         raise QuestionError("shift", asked["shift"], text)
     within = np.flatnonzero((times <= asked_for) & (asked_for < times + np.timedelta64(int(recorded.seconds), "s")))
     if len(within):
@@ -190,7 +192,7 @@ def _moment(when: str) -> dt.datetime:
         known = "'peak', a local start like 2026-11-10T10:45, an hour of the week like 'mon 10:00', or a date to come"
         raise refused(when, f"takes {known}") from None
     if moment.tzinfo is not None:
-        raise refused(when, f"{when} says an offset; give the local time of the records without one")
+        raise refused(when, f"{when} has an offset; give the local time of the records without an offset")
     return moment
 
 

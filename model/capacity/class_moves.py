@@ -46,7 +46,7 @@ class Move:
         other, _, part = str(value).partition(":")
         share = must_be_finite(key, part) if part else 1.0
         if not 0.0 < share <= 1.0:
-            raise QuestionError(key, value, f"{key}: the part that moves, {share:g}, should be above 0 and at most 1")
+            raise QuestionError(key, value, f"{key}: the part that moves, {share:g}, must be above 0 and at most 1")
         return cls(key, key.partition(".")[2], other.strip(), share)
 
 
@@ -114,7 +114,7 @@ def _with_class(parameters: SystemParameters, other: SystemParameters, i: int, s
     notes = parameters.notes
     held = [limit.name for limit in other.limits if old in limit.members]
     if held:
-        stay = f"{new}: {', '.join(held)} of {system} stay there; no wait for such limits is in its response"
+        stay = f"{new}: {', '.join(held)} of {system} stay there; its response time includes no wait for such limits"
         notes = (*notes, stay)
 
     def with_none(values: Array) -> Array:

@@ -187,7 +187,7 @@ def _moved(
     """The LPAR on another machine of the installation, beside the LPARs of that one."""
     value = str(asked["cpc"]).strip()
     if "machine" in asked:
-        raise QuestionError("cpc", value, f"cpc: {value} brings its own machine type; leave machine out")
+        raise QuestionError("cpc", value, f"cpc: {value} determines the machine type; leave out machine")
     name, parameters = lpar_of(system, value)
     there, recorded = parameters.machine, parameters.recorded
     assert there is not None and recorded is not None

@@ -441,7 +441,7 @@ class SystemParameters:
         named = {*self.busy_components, *filter(None, (self.main_total,))}
         named.update(name for law in self.responses.values() for name in law.series)
         if lacking := named - self.demands.keys():
-            raise ParametersError(f"demands: {min(lacking)} is named and has no demand")
+            raise ParametersError(f"demands: {min(lacking)} has no demand")
         size = 1 + self.samples
         for name in _stored(SystemParameters):
             value = getattr(self, name)

@@ -58,7 +58,7 @@ class Question:
             QuestionError: the question says what was measured at its load alone.
         """
         for key in (str(key) for key in self.asked if str(key).startswith(OBSERVED)):
-            text = f"{key}: says what was measured at one load, and here others are asked; leave it out"
+            text = f"{key}: applies to one measured load, and this question has others; leave it out"
             raise QuestionError(f"at.{key}", self.asked[key], text)
         return self
 
@@ -150,7 +150,8 @@ def _observed(
 ) -> Scenario:
     """The load with the work that its measured responses tell of."""
     if len(scenario.recorded) != 1 or notes:
-        raise refused(str(asked.get("when")), "measured responses belong to one recorded interval, or to rates asked")
+        raise refused(str(asked.get("when")), "measured response times need one recorded interval (when) or given "
+        "rates")
     responses = {name: np.array([value]) for name, value in seen.items()}
     seconds = _recorded(system).seconds
     found, work, varies = as_observed(system, scenario.as_asked(), responses, seconds)

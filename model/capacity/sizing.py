@@ -133,7 +133,7 @@ def _size_notes(
     if value is None:
         notes.append(f"no number of engines up to {MOST_ENGINES} meets the targets at this rate")
         found = f"{likeliest['engines']} engines, the likeliest number"
-        notes.append(f"{likeliest['limit']} keeps {found}, from the targets")
+        notes.append(f"{likeliest['limit']} keeps {found} from the targets")
     elif hi is None:
         notes.append(
             "no number of engines meets the targets with 95 % probability: effects other than engines are too uncertain"
@@ -255,12 +255,12 @@ def max_rate(
 
 
 def _without_load(ready: System, load: Question, within: Targets, max_response_ms: MaxResponse) -> str:
-    """What to say of a response that is longer than its target even where nobody waits; empty where none is."""
+    """What to say of a response that is longer than its target even without waiting; empty where none is."""
     alone = ready.evaluate(replace(load.scenario, rates=1e-9 * load.scenario.rates))
     if not within.used(alone)[0, 0] > 1.0:
         return ""
     key = within.nearest(alone)
-    waits = f"the response of {key[1]} is {number_text(alone.response_ms[key][0, 0], 4)} ms even where nobody waits"
+    waits = f"the response of {key[1]} is {number_text(alone.response_ms[key][0, 0], 4)} ms even without waiting"
     every = ", and the target is that of every class; a target can be that of a class alone"
     return waits if isinstance(max_response_ms, Mapping) else waits + every
 

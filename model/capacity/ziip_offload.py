@@ -23,8 +23,8 @@ ON_ZIIPS = ":ziip"
 # Seeds of what is moved, one for each adjustment.
 MOVED_SEED = 9000
 NEW_ZIIPS = (
-    "ziip_engines: no zIIPs were recorded: how long work waits for these before it runs on CPs is not known, and is "
-    "part of the limits"
+    "ziip_engines: no zIIPs were recorded: the time until work overflows to CPs is not known; the interval includes "
+    "this"
 )
 AS_QUEUED = DemandModel(
     regressor=ZIIP_WORK,
@@ -39,7 +39,7 @@ AS_QUEUED = DemandModel(
     additive=False,
 )
 """Busy zIIP cores as the queue of the pool has them."""
-NO_ZIIPS = "there are no zIIPs for what is moved to run on, so that it stays on CPs: ask with ziip_engines=1 or more"
+NO_ZIIPS = "there are no zIIPs, so the work stays on CPs: add ziip_engines=1 or more"
 
 
 @dataclass(frozen=True)

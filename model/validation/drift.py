@@ -28,7 +28,7 @@ BUSY_DRAW, RESPONSE_DRAW = 0.25, 1.0
 # Fewer than this part of new intervals within their 90 % limits is drift, where errors are not too small to matter.
 COVERAGE, MATTERS = 0.5, 1.0 / 3.0
 BUSY = "cpu_busy_pct"
-UNEXPLAINED = "CPU of a transaction has not changed; look at I/O, locks and limits"
+UNEXPLAINED = "CPU per transaction has not changed; check I/O, locks and limits"
 BAND, BETWEEN = "band", "; "
 """What an alarm is called where intervals are outside their bands and nothing explains it; what is between causes."""
 ALL_COLUMNS = [*COLUMNS, "first", "last", "alarm", "cause", "model_version"]
@@ -220,5 +220,5 @@ def _worse(newer: tuple[float, float], champion: tuple[float, float], day: int) 
         ("busy", "responses"), newer, champion, (BUSY_DRAW, RESPONSE_DRAW), strict=True
     ):
         if ours > theirs + draw:
-            return f"a newer calibration was further off on {date}: {what} {ours:.1f} % against {theirs:.1f} %"
+            return f"a newer calibration had a larger error on {date}: {what} {ours:.1f} % against {theirs:.1f} %"
     return ""

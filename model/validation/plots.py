@@ -89,7 +89,7 @@ def _residuals(table: pd.DataFrame, path: Path) -> None:
 
 def _histories(histories: pd.DataFrame, path: Path) -> None:
     """Median errors on days and loads left out against those of the best naive way; below the line the model wins."""
-    figure, axes = drawing("median error, %", "median error of the best naive way, %", "Held-out intervals", HEIGHT)
+    figure, axes = drawing("median error, %", "median error of the best baseline, %", "Held-out intervals", HEIGHT)
     for (scheme, metric), part in histories.groupby(["scheme", "metric"]):
         axes.plot(
             part["baseline_pct"],
@@ -105,7 +105,7 @@ def _histories(histories: pd.DataFrame, path: Path) -> None:
 
 
 def _drift(drift: pd.DataFrame, path: Path) -> None:
-    figure, axes = drawing("median error, %", "until", "Champions on days they had not seen", HEIGHT)
+    figure, axes = drawing("median error, %", "until", "Champions on days after their calibration", HEIGHT)
     for (system, metric, name), part in drift.groupby(["system", "metric", "class"]):
         axes.plot(
             pd.to_datetime(part["last"]).to_numpy(),

@@ -38,7 +38,7 @@ def recorded_at(times: Sequence[datetime], length: timedelta, when: str) -> Name
             f"when: {when!r} is neither {PEAK}, a local time like 2026-09-10T10:45, a date, nor an hour like mon 10:00"
         ) from None
     if moment.tzinfo is not None:
-        raise LabError(f"when: {when} says an offset; give the local time of the records without one")
+        raise LabError(f"when: {when} has an offset; give the local time of the records without an offset")
     whole_day = len(when) <= len("2026-09-10")
     of_day = [row for row in everything if whole_day and times[row].date() == moment.date()]
     if of_day:

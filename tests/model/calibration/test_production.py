@@ -221,7 +221,7 @@ def test_a_class_that_comes_or_goes_is_forecast_to_go_on(weekly):
 
 def test_what_contradicts_itself_or_has_no_transactions_is_refused_with_the_reason():
     given = history()
-    with pytest.raises(NotCalibratable, match="records of one are missing"):
+    with pytest.raises(NotCalibratable, match="records are missing or belong"):
         calibrate_lpar(replace(given, busy_s=0.5 * given.cp_s.sum(axis=1)))
     with pytest.raises(NotCalibratable, match="too few remain"):
         calibrate_lpar(with_more_cpu(given, np.arange(len(given.seconds)) % 5 > 0))
@@ -233,7 +233,7 @@ def test_what_contradicts_itself_or_has_no_transactions_is_refused_with_the_reas
 def test_intervals_that_contradict_themselves_are_left_out_however_much_cpu_they_say():
     given = history()
     found, sound = calibrate_lpar(with_more_cpu(given, np.arange(len(given.seconds)) % 5 == 0)), calibrate_lpar(given)
-    assert any("say more CPU of classes than of the LPAR" in note for note in found.notes)
+    assert any("have more CPU of classes than of the LPAR" in note for note in found.notes)
     for name, law in sound.demands.items():
         assert found.demands[name].scale == pytest.approx(law.scale, rel=0.05)
 
@@ -297,7 +297,7 @@ def test_classes_without_known_work_are_told_and_refused_with_the_reason():
     )
     model = build({"PRDA": calibrate_lpar(h)}, data={}, validation={})
     assert any(note.startswith("LOST: transactions end, but") for note in predict(model, "PRDA").notes)
-    for name, why in (("LOST", "what they use is not known"), ("STC", "no transactions end")):
+    for name, why in (("LOST", "their demand is not known"), ("STC", "no transactions end")):
         with pytest.raises(QuestionError, match=why):
             predict(model, "PRDA", {f"growth_pct.{name}": 10})
 

@@ -196,7 +196,7 @@ def test_a_cap_that_is_a_number_is_one_in_engines_and_the_answer_says_so(bundle)
         ({"add_lpar": "TEST:4:200:5"}, "add_lpar", "0 to its 4 CPs"),
         ({"add_lpar": "SYSB:4:200:1"}, "add_lpar", "has an LPAR SYSB already"),
         ({"cpc": "M9"}, "cpc", "no machine 'M9'.*M1, M2"),
-        ({"cpc": "M2", "machine": "z14"}, "cpc", "leave machine out"),
+        ({"cpc": "M2", "machine": "z14"}, "cpc", "leave out machine"),
         ({"move_to.NONE": "SYSB"}, "move_to.NONE", "no class 'NONE'"),
         ({"move_to.LOW": "SYSX"}, "move_to.LOW", "no LPAR 'SYSX'"),
         ({"move_to.LOW": "SYSB:2"}, "move_to.LOW", "above 0 and at most 1"),

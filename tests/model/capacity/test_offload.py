@@ -48,7 +48,7 @@ def test_what_finds_the_ziips_busy_runs_on_cps(shop):
 def test_without_ziips_nothing_is_moved_and_it_says_so(shop):
     plain, asked = (predict(shop, "shop", at) for at in ({"etr_tps": 4000.0}, HALF))
     assert figures(asked) == figures(plain)
-    assert any("ask with ziip_engines=1" in note for note in asked.notes)
+    assert any("add ziip_engines=1" in note for note in asked.notes)
     with pytest.raises(QuestionError, match="if 30 % is eligible"):
         predict(shop, "shop", {"ziip_engines": 2})
 

@@ -52,7 +52,7 @@ def test_a_number_in_place_of_samples_is_the_same_in_every_sample():
         (lambda plain: plain.update(engines="four"), r"parameters\.engines: 'four' is no number"),
         (lambda plain: plain["classes"][0].pop("name"), r"parameters\.classes\[0\]: name is missing"),
         (lambda plain: plain["demands"]["online"].update(noise={"centre": 0.0}), r"demands\.online\.noise"),
-        (lambda plain: plain["demands"].pop("batch"), "demands: batch is named and has no demand"),
+        (lambda plain: plain["demands"].pop("batch"), "demands: batch has no demand"),
     ],
 )
 def test_what_is_wrong_in_a_document_is_named_with_its_place_and_the_remedy(change, message):

@@ -58,7 +58,7 @@ def test_a_shift_starts_from_its_busiest_interval():
     [
         ({"shift": "erly"}, "did you mean early"),
         ({"shift": "sunday"}, "no interval of shift sunday was recorded"),
-        ({"shift": "early", "when": "2026-11-02T10:00"}, "a time of day names its interval"),
+        ({"shift": "early", "when": "2026-11-02T10:00"}, "a time of day determines the interval"),
         ({"shift": "early", "when": "mon 10:00"}, "no interval was recorded in the hour mon 10:00 and the shift"),
     ],
 )
@@ -172,7 +172,7 @@ def test_weight_and_cap_change_what_the_machine_gives():
         ({"when": "mon ten"}, "when", "is written as 'mon 10:00'"),
         ({"when": "mon 25:00"}, "when", "is written as 'mon 10:00'"),
         ({"when": "often"}, "when", "takes 'peak'"),
-        ({"when": "2026-11-02T09:45Z"}, "when", "says an offset"),
+        ({"when": "2026-11-02T09:45Z"}, "when", "has an offset"),
         ({"when": "2031-01-01"}, "when", "more than three years after the records"),
         ({"limit.regions": 5}, "limit.regions", "show no limit of this name"),
         ({"ziip_engines": 2}, "ziip_engines", "no zIIP-eligible work"),
