@@ -7,13 +7,14 @@ warehouse is in one pool of one.
 import datetime as dt
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from pipelines import pages, settings, steps
+from ingest.running import Runner
+from pipelines import pages, runners, settings, steps
 from pipelines.home import Home
 from pipelines.nights import accounts, night, work
 from pipelines.nights.night import Step
@@ -53,6 +54,20 @@ def run_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> night.RunOfNight
     return night.RunOfNight(run.run_id, made, day)
 
 
+class Engine(dg.ConfigurableResource):
+    """What decodes dumps and builds windows of marts: that of `[build]` in the settings, unless another is given."""
+
+    runner: str | None = None
+
+    def open(self, this: Step) -> AbstractContextManager[Runner | None]:
+        """The runner for a step of a night, until the block ends."""
+        return runners.open_runner(self.name(this))
+
+    def name(self, this: Step) -> str | None:
+        """The engine for a step of a night, as `etalon build --runner` takes it."""
+        return self.runner or this.rules.build.runner
+
+
 def raw_records(home: Home) -> dg.AssetsDefinition:
     """The raw tables."""
 
@@ -73,10 +88,11 @@ def raw_records(home: Home) -> dg.AssetsDefinition:
             ),
         ],
     )
-    def _raw_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+    def _raw_records(context: dg.AssetExecutionContext, engine: Engine) -> dg.MaterializeResult:
         """Complete files in the raw tables, with ledger and quarantine. Files loaded before change nothing."""
         with step(home, context, "ingesting") as this:
-            work.load(this)
+            with engine.open(this) as runner:
+                work.load(this, runner)
             night.patiently(lambda: steps.prepare(home))
         files = this.night.files
         held = sum(file["quarantined"] for file in files)

@@ -9,7 +9,7 @@ from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtP
 from dagster_dbt.asset_utils import get_asset_check_key_for_test
 
 from pipelines import runners
-from pipelines.assets import POOL, step
+from pipelines.assets import POOL, Engine, step
 from pipelines.building import project
 from pipelines.building.models import Model, Outcome
 from pipelines.home import DBT_PROJECT, Home
@@ -50,7 +50,7 @@ def marts(home: Home, defined: DbtProject) -> dg.AssetsDefinition:
     @dbt_assets(
         manifest=defined.manifest_path, project=defined, dagster_dbt_translator=TRANSLATOR, name="dbt_build", pool=POOL
     )
-    def dbt_build(context: dg.AssetExecutionContext) -> Iterator[Any]:
+    def dbt_build(context: dg.AssetExecutionContext, engine: Engine) -> Iterator[Any]:
         from pipelines.building import driver
         from pipelines.building.marts import building, unpublished
 
@@ -62,13 +62,12 @@ def marts(home: Home, defined: DbtProject) -> dg.AssetsDefinition:
             this.night.due = night.patiently(lambda: unpublished(home))
             planned = None
             if this.night.due:
-                how = this.rules.build
-                window = runners.window_length(how.window, how.runner)
+                window = runners.window_length(this.rules.build.window, engine.name(this))
                 tables = driver.tables(home, models, window)
                 with night.patiently_entered(lambda: building(home, models, tables=tables)) as planned:
                     if planned is not None:
                         this.night.built, this.night.late = planned.plan.line, list(planned.plan.late)
-                        with runners.open_runner(how.runner) as runner:
+                        with engine.open(this) as runner:
                             for done in driver.make(home, planned, models, window, runner):
                                 yield _event(done, manifest, defined)
         # What nothing touched is as it should be, too: what comes after goes on.

@@ -19,6 +19,7 @@ JOB = "night"
 _MOST_DEAD = 4
 #: Tag of the runs of `etalon nightly`, which reports them itself.
 NIGHTLY = "etalon/nightly"
+_RESOURCES = {"engine": assets.Engine()}
 
 
 @dg.schedule(
@@ -128,7 +129,8 @@ def _jobs(home: Home, with_marts: bool = True) -> tuple[list[dg.AssetsDefinition
 def night_job(home: Home, *, with_marts: bool) -> dg.JobDefinition:
     """The job of a night over a state folder, without the assets of the marts where nothing is due for them."""
     of_a_night, job = _jobs(home, with_marts)
-    return dg.Definitions(assets=[assets.landing_files, *of_a_night], jobs=[job]).resolve_job_def(JOB)
+    defined = dg.Definitions(assets=[assets.landing_files, *of_a_night], jobs=[job], resources=_RESOURCES)
+    return defined.resolve_job_def(JOB)
 
 
 @dg.definitions
@@ -140,6 +142,7 @@ def defs() -> dg.Definitions:
     ends = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
     return dg.Definitions(
         assets=[assets.landing_files, *of_a_night],
+        resources=_RESOURCES,
         jobs=[job],
         schedules=[nightly],
         sensors=[landed, *map(_reporting, ends)],

@@ -13,8 +13,11 @@ _SPARK = re.compile(r"spark://.+|k8s://.+|yarn|local(\[[^]]+\])?")
 
 
 @contextmanager
-def open_runner(name: str) -> Iterator[Runner]:
-    """The runner of a name, until the block ends. Raises EtalonError for a name of none."""
+def open_runner(name: str | None) -> Iterator[Runner | None]:
+    """The runner of a name, until the block ends; None without a name. Raises EtalonError for a name of none."""
+    if name is None:
+        yield None
+        return
     workers = re.fullmatch(r"processes(?::([1-9]\d*))?", name)
     if name == "here":
         yield Here()

@@ -123,9 +123,9 @@ def _calendar(described: Any) -> Any:
 
 
 class Build(Section):
-    """How a night builds the marts."""
+    """How a night loads dumps and builds the marts."""
 
-    runner: str = Field(default="here", description="engine, as for `etalon build --runner`")
+    runner: str | None = Field(default=None, description="engine, as for `etalon build --runner`")
     window: str | None = Field(
         default=None, pattern=r"^\d{1,4}[hd]$", description="length of windows such as 6h; default: all at once"
     )

@@ -134,8 +134,6 @@ def ingest(
     layouts: Layouts = None,
 ) -> None:
     """Load files into the warehouse. Each content is loaded once, and every byte is accounted for."""
-    from contextlib import nullcontext
-
     from ingest.files.outcome import exit_code
 
     home, reporter = Home.from_environment(), Reporter()
@@ -144,7 +142,7 @@ def ingest(
         done = f", {text.counted(records, 'record')}" if records else ""
         reporter.show(f"{short(path)}: {DOING.get(step, step)}{done}")
 
-    with reporter.step("ingesting"), runners.open_runner(runner) if runner else nullcontext() as engine:
+    with reporter.step("ingesting"), runners.open_runner(runner) as engine:
         reports = steps.ingest(
             home,
             paths,
@@ -260,7 +258,7 @@ def build(
 
     home, reporter = Home.from_environment(), Reporter()
     length = runners.window_length(window, runner)
-    with reporter.step("building the marts"), runners.open_runner(runner or "here") as engine:
+    with reporter.step("building the marts"), runners.open_runner(runner) as engine:
         built = steps.build(
             home, select=select, everything=everything, window=length, runner=engine, progress=reporter.note
         )

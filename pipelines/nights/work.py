@@ -3,7 +3,7 @@
 import datetime as dt
 import shutil
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines import steps
 from pipelines.exits import EtalonError, Exit
@@ -17,8 +17,11 @@ from pipelines.settings import Settings
 from state import alerts
 from state.catalogue import FITTED, MISSING
 
+if TYPE_CHECKING:
+    from ingest.running import Runner
 
-def load(step: Step) -> None:
+
+def load(step: Step, runner: "Runner | None" = None) -> None:
     """Load complete files that were not loaded as they are now.
 
     To the archive, if there is one, go those that an earlier night loaded and that are the same since: whoever wrote a
@@ -45,7 +48,7 @@ def load(step: Step) -> None:
     night.left |= {here(found.name): found.why_left for found in seen if found.why_left}
     wanted = _wanted(seen, before)
     if wanted:
-        reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted]))
+        reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted], runner=runner))
         night.files = [accounts.of_report(report, folder) for report in reports]
         night.codes += [int(report.exit_code) for report in reports if report.exit_code]
         bad = undecoded(night.files)

@@ -77,11 +77,14 @@ def result_of(done: subprocess.CompletedProcess[str]) -> dict:
 
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """The state folder after the job of a day on which two systems landed, and what the job said."""
+    """The state folder after the job of a day on which two systems landed, and what the job said.
+
+    Its marts are built by windows in another process.
+    """
     from model.lab.rendering import render
 
     home = tmp_path_factory.mktemp("day")
-    (home / "etalon.toml").write_text("[landing]\nsettle_s = 0\n")
+    (home / "etalon.toml").write_text("[landing]\nsettle_s = 0\n[build]\nrunner = 'processes:1'\nwindow = '999d'\n")
     for system in ("cics52-18cp", "cics53-18cp"):
         render(system, home / "landing" / DAY)
     return home, run(MATERIALISED, home)
@@ -247,7 +250,7 @@ def test_the_checks_of_a_load_and_of_the_model_link_to_their_report(tmp_path, mo
     monkeypatch.setattr(steps, "data_identity", lambda home: {})
     monkeypatch.setenv("ETALON_LANDING__SETTLE_S", "0")
     parts = [assets.landing_files, assets.raw_records(home), assets.champion(home, "raw_records")]
-    result = dg.materialize(parts)
+    result = dg.materialize(parts, resources={"engine": assets.Engine(runner="here")})
     metadata = {e.asset_check_key.name: e.metadata for e in result.get_asset_check_evaluations()}
     assert set(metadata) == {
         "every_byte_accounted_for",
