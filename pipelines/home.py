@@ -74,6 +74,11 @@ class Home:
         return self.root / "published" / "etalon.duckdb"
 
     @property
+    def lake(self) -> Path:
+        """The Delta logs of the lake as they were written last."""
+        return self.root / "lake"
+
+    @property
     def definitions(self) -> Path:
         """Digests of what the published marts are defined by."""
         return self.snapshot.with_name("definitions.json")

@@ -131,6 +131,12 @@ class Build(Section):
     )
 
 
+class Lake(Section):
+    """Where published tables are written as Delta tables."""
+
+    address: Folder | None = Field(default=None, description="folder, or address such as s3://bucket/etalon")
+
+
 class Settings(BaseSettings):
     """All of it. `ETALON_LANDING__SETTLE_S=5` is `settle_s` of `[landing]`."""
 
@@ -141,6 +147,7 @@ class Settings(BaseSettings):
     landing: Landing = Landing()
     archives: Archives = Archives()
     build: Build = Build()
+    lake: Lake = Lake()
     coverage: Coverage = Coverage()
     calendar: Annotated[Calendar, BeforeValidator(_calendar)] = Calendar.of(None)
     notify: Notify = Notify()

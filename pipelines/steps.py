@@ -210,7 +210,7 @@ def quality_line(result: Any) -> str:
 
 
 def publish(home: Home, own_layouts: Sequence[Path] | None = None, *, force: bool = False) -> Path:
-    """Put a copy of the warehouse in place of the published snapshot.
+    """Put a copy of the warehouse in place of the published snapshot, and of the lake where the settings name one.
 
     Raises EtalonError (FEWER) where it lacks files, systems or days of the snapshot that were not dropped on purpose,
     unless `force`.
@@ -218,7 +218,7 @@ def publish(home: Home, own_layouts: Sequence[Path] | None = None, *, force: boo
     require(home.warehouse, "there is no warehouse", "load files first: `etalon ingest PATH`")
     home.require_writable()
     from ingest import warehouse
-    from pipelines import provenance
+    from pipelines import lake, provenance, settings
     from pipelines.building import losses, touched
 
     with warehouse.open_writer(home.warehouse) as con:
@@ -230,6 +230,8 @@ def publish(home: Home, own_layouts: Sequence[Path] | None = None, *, force: boo
         provenance.publish(con, home)
         touched.confirm(con)
         losses.clear(con)
+    if address := settings.read(home).lake.address:
+        lake.publish(path, address, home.lake)
     return path
 
 
