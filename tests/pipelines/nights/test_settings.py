@@ -21,7 +21,7 @@ from pipelines.home import Home
         ("fit = maybe\n", "etalon.toml"),
         ("[archives]\nmembers = 0\n", "archives.members"),
         ("[calendar]\nholidays = ['xmas']\n", "calendar.holidays: 'xmas' is no date"),
-        ("[calendar.shifts.prime]\nday = 'mon'\n", "calendar.shifts.prime.day: unknown setting"),
+        ("[calendar.shifts.prime]\nday = 'mon'\n", "calendar.shifts.prime.day: there is no such setting"),
         ("[notify]\nwebhook = 'http://x'\n", "notify.webhook: unknown setting"),
     ],
 )
@@ -51,8 +51,8 @@ def test_an_archive_beyond_the_limits_that_are_set_is_refused_by_name(tmp_path):
         archive.writestr("a.smf", b"a")
         archive.writestr("b.smf", b"b")
     (report,) = steps.ingest(Home(tmp_path), [tmp_path / "two.zip"])
-    assert "holds 2 files, more than 1" in report.message
+    assert "has 2 files, more than 1" in report.message
     (report,) = decode_file(
         tmp_path / "two.zip", "csv", tmp_path, load(), limits=partial(steps.unpacking, Home(tmp_path))
     )
-    assert "holds 2 files, more than 1" in report.message
+    assert "has 2 files, more than 1" in report.message
