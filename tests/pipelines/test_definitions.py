@@ -124,7 +124,8 @@ def test_a_day_goes_from_landing_folder_to_snapshot_and_champion(day):
     seen = result_of(done)
     assert seen["success"] is True
     # Of some points only response is published: they have workload records, but no CPU activity, which is a warning.
-    assert [name for name, passed in seen["checks"].items() if not passed] == ["warnings"]
+    # The gaps between points of measurement are a remark.
+    assert [name for name, passed in seen["checks"].items() if not passed] == ["warnings", "no_alert"]
     assert {"every_byte_accounted_for", "critical_expectations", "validation_gate"} <= set(seen["checks"])
     pages = {name: home / link.removeprefix(SERVICE) for name, link in seen["links"].items()}
     assert len(pages) == 5
