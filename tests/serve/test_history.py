@@ -423,6 +423,7 @@ def test_options_offer_what_the_records_show():
         },
     )
     assert [(option.key, option.today) for option in of_network(parameters)] == [
+        ("shift", ""),
         ("engines", 6.0),
         ("ziip_engines", 2.0),
         ("smt", "on"),
