@@ -191,7 +191,7 @@ def test_an_archive_of_too_many_members_is_left_whole(tmp_path, ingest, dump):
     (tmp_path / "many.zip").write_bytes(zipped(**{f"{n}.smf": dump for n in range(4)}))
     (report,) = ingest(tmp_path / "many.zip", limits=lambda: Limits(members=3))
     assert (report.decoded, report.exit_code) == (0, ExitCode.UNRECOGNISED)
-    assert "holds 4 files, more than 3: unpack it and ingest what is inside, or raise members" in report.message
+    assert "has 4 files, more than 3: unpack it and ingest what is inside, or raise members" in report.message
     reports = ingest(tmp_path / "many.zip", limits=lambda: Limits(members=4))
     assert [report.status for report in reports] == ["loaded", "unchanged", "unchanged", "unchanged"]
 
@@ -203,7 +203,7 @@ def test_members_of_archives_inside_an_archive_count_together(tmp_path, ingest, 
     assert [report.path.rpartition("outer.zip!")[2] for report in reports] == [
         "a.zip!0.smf", "a.zip!1.smf", "a.zip!2.smf", "b.zip",
     ]  # fmt: skip
-    assert "holds 8 files, more than 7" in reports[-1].message
+    assert "has 8 files, more than 7" in reports[-1].message
 
 
 def test_members_that_lead_out_of_an_archive_lead_nowhere(tmp_path, ingest, dump):

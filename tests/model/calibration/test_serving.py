@@ -66,7 +66,7 @@ def test_growth_of_a_class_whose_cpu_its_regions_report_is_predicted():
 def test_work_that_does_not_follow_the_transactions_is_not_divided_among_them():
     given = in_regions()
     steady = np.column_stack([given.cp_s[:, :2], np.full(len(given.seconds), 0.5 * SECONDS)])
-    with pytest.raises(NotCalibratable, match="follow them"):
+    with pytest.raises(NotCalibratable, match="does not follow the transactions"):
         calibrate_lpar(replace(given, cp_s=steady))
 
 

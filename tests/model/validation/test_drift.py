@@ -112,7 +112,7 @@ def test_a_champion_is_kept_where_a_newer_calibration_is_further_off(standing):
     found = challenge({"PRDA": calibrate_lpar(odd)}, standing, {"PRDA": odd})
     kept = found.systems["PRDA"].kept
     assert kept["model_version"] == "etalon-capacity/1"
-    assert "further off" in kept["reason"]
+    assert "had a larger error" in kept["reason"]
     answer = predict(build(found.systems, data={}, validation={}), "PRDA")
     assert any("kept from etalon-capacity/1" in note for note in answer.notes)
 
