@@ -65,7 +65,7 @@ def compare(bundle: Bundle, system: str, a: Keys | None = None, b: Keys | None =
 
 
 def simulation(bundle: Bundle, system: str, at: Keys | None = None) -> dict[str, Any]:
-    """The part of the bundle that a simulation of the system takes, if the load is one that can be parse_question."""
+    """The part of the bundle that a simulation of the system takes, if its load can be parsed."""
     parse_question(prepare_system(system_entry(bundle, system), at), at)
     return bundles.plain({key: value for key, value in bundle.items() if key != "conditions"})
 

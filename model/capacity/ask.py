@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity import comparison, sizing
 from model.capacity.adjustments import PREFIX
 from model.capacity.anchor import recorded_and_modelled
 from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, as_plain
@@ -19,16 +18,13 @@ from model.capacity.bottleneck import bottleneck, times
 from model.capacity.cache import cached
 from model.capacity.evaluation import System
 from model.capacity.evidence import DEFINITIONS_CHANGED, definitions_changed, distance, evidence, extrapolated, notes_on
-from model.capacity.explain import explain
 from model.capacity.figures import figure_draws, figures_of
 from model.capacity.growth import is_planned
-from model.capacity.headroom import headroom
 from model.capacity.outputs import outputs_of, outputs_of_each
 from model.capacity.question import Question, parse_question, prepare_system
-from model.capacity.question_keys import OBSERVED, has_conditions, system_entry
+from model.capacity.question_keys import OBSERVED, ZIIPS, has_conditions, system_entry
 from model.capacity.state import Scenario, State
 from model.capacity.values import QuestionError, number_text
-from model.capacity.ziip_offload import ZIIPS
 
 __all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
 
@@ -113,6 +109,8 @@ def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = 
     """The smallest number of engines for a load, see :func:`model.capacity.sizing.size`; or that of a sibling."""
     if has_conditions(bundle, system):
         return dict(_studies().size(_by_network, bundle, system, at, **wanted))
+    from model.capacity import sizing
+
     return sizing.size(bundle, system, at, **wanted)
 
 
@@ -122,7 +120,25 @@ def max_rate(
     """The highest rate of the mix, see :func:`model.capacity.sizing.max_rate`; that of a sibling, or of users."""
     if has_conditions(bundle, system):
         return dict(_studies().max_rate(_by_network, bundle, system, at, **wanted))
+    from model.capacity import sizing
+
     return sizing.max_rate(bundle, system, at, **wanted)
+
+
+def headroom(
+    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **targets: Any
+) -> dict[str, Any]:
+    """When growth reaches targets, see :func:`model.capacity.headroom.headroom`."""
+    from model.capacity import headroom as forecast
+
+    return forecast.headroom(bundle, system, at, **targets)
+
+
+def explain(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What an answer is made of, see :func:`model.capacity.explain.explain`."""
+    from model.capacity import explain as parts
+
+    return parts.explain(bundle, system, at)
 
 
 def spaced(key: str, first: float, last: float, steps: int | None = None) -> list[float]:
@@ -162,6 +178,8 @@ def sweep(
         QuestionError: as :func:`predict`; or a metric that is not answered for the system.
     """
     if key == ZIIPS or key.startswith(PREFIX) or not _by_network_alone(bundle, system, {**(at or {}), key: values[0]}):
+        from model.capacity import comparison
+
         measured = _studies().measured_levels if has_conditions(bundle, system) else None
         return comparison.sweep_answers(predict, bundle, system, key, values, at or {}, metrics, measured)
     parameters = system_entry(bundle, system)
@@ -251,7 +269,7 @@ def _states(
 
 
 def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Question], Scenario]:
-    """Loads where rates are linear in the key: parse_question at the least and most, in proportion between them."""
+    """Loads where rates are linear in the key: parsed at the least and most, in proportion between them."""
     least, most = min(values), max(values)
     first, last = (parse_question(ready, {**at, key: number}) for number in (least, most))
     part = ((np.asarray(values, float) - least) / (most - least or 1.0))[None, :, None]
@@ -281,7 +299,12 @@ def compare(
     sides = (("a", system, a), ("b", other or system, b))
     answers = [_side(bundle, *asked) for asked in sides]
     alone = all(_by_network_alone(bundle, name, at) for _, name, at in sides)
-    rows = _changes(bundle, sides) if alone else comparison.changes(*answers)
+    if alone:
+        rows = _changes(bundle, sides)
+    else:
+        from model.capacity import comparison
+
+        rows = comparison.changes(*answers)
     return as_plain(
         {
             "system": system,

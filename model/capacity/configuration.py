@@ -16,7 +16,6 @@ from model.capacity.machine_change import destination, engine_cost, moved
 from model.capacity.parameters import Limit
 from model.capacity.state import Scenario
 from model.capacity.values import QuestionError, must_be_positive, must_be_whole, threads_asked
-from model.capacity.ziip_offload import NO_ZIIPS
 
 Array = NDArray[np.float64]
 # Letters of a resource's name that SMF 72.3 has (R723DNDE).
@@ -124,6 +123,8 @@ def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Arr
     for one in chosen:
         notes.append(one.note)
         if one.moved and not system.parameters.offloaded:
+            from model.capacity.ziip_offload import NO_ZIIPS
+
             notes.append(f"{adjustments.PREFIX}{one.name}: {NO_ZIIPS}")
         if "cpu" not in one.quantities:
             stays = "does not concern CPU time: engines and response times do not change"

@@ -15,7 +15,6 @@ from model.capacity.cache import cached
 from model.capacity.closed_classes import population
 from model.capacity.evaluation import System
 from model.capacity.figures import MAYBE_FULL, SURELY_FULL
-from model.capacity.machine_change import engine_cost, n_way_source
 from model.capacity.parameters import DemandModel, ResponseModel, SystemParameters
 from model.capacity.question import Question
 from model.capacity.state import LPAR, State
@@ -118,6 +117,8 @@ def notes_on(ready: System, load: Question, state: State, *, shown: bool = True)
         )
     notes += _full(ready, state) if shown else []
     if "engines" in outside and "machine" not in load.asked:
+        from model.capacity.machine_change import engine_cost, n_way_source
+
         engines = state.scenario.engines
         factor = Estimate.of(engine_cost(ready, engines))
         notes.append(

@@ -81,7 +81,7 @@ def export_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]
 
 
 def export(ready: System, load: Question, name: str, source: str) -> NetworkExport:
-    """As :func:`described`, of a system and load that are parse_question already."""
+    """As :func:`described`, of a question that is parsed already."""
     state = ready.evaluate(load.scenario)
     # A load asked as 100 % busy may miss it by the rounding of its rate.
     if state.busy[0, 0] >= state.available[0, 0] * (1.0 - 1e-9):

@@ -12,18 +12,25 @@ from numpy.typing import NDArray
 
 from model.capacity.base_load import refused, start_of, whole_day
 from model.capacity.cache import cached
-from model.capacity.class_moves import with_classes, with_moves
 from model.capacity.closed_classes import population
-from model.capacity.configuration import changed
 from model.capacity.evaluation import System
 from model.capacity.growth import NO_GROWTH, Span, grown, is_short, others_grown, seasonal, short_history
-from model.capacity.observed_responses import as_observed, unexplained
 from model.capacity.parameters import Point, RecordedIntervals, SystemParameters
-from model.capacity.question_keys import MOST_TPS, OBSERVED, check_keys, observed_classes, streams_named, with_cap_unit
+from model.capacity.question_keys import (
+    CONFIGURATION,
+    MOST_TPS,
+    MOVES,
+    OBSERVED,
+    OFFLOADS,
+    asks_for,
+    check_keys,
+    observed_classes,
+    streams_named,
+    with_cap_unit,
+)
 from model.capacity.root_finding import find_root
 from model.capacity.state import Scenario
 from model.capacity.values import QuestionError, growth_factor, must_be_finite, must_be_positive, number_text
-from model.capacity.ziip_offload import with_ziips
 
 Array = NDArray[np.float64]
 # Seeds of what a mean of few intervals leaves open.
@@ -73,17 +80,26 @@ class Question:
 
 def prepare_system(parameters: SystemParameters, at: Mapping[str, Any] | None = None) -> System:
     """The system as arrays, with the zIIPs and the work on them that a question asks for; kept for what was asked."""
-    changed = with_ziips(_with_moved_classes(parameters, at), at) if at else parameters
+    changed = _with_moved_work(parameters, at) if at else parameters
     return cached(changed, "system", lambda: System(changed))
 
 
-def _with_moved_classes(parameters: SystemParameters, at: Mapping[str, Any]) -> SystemParameters:
-    """The system with the classes that a question moves to it; a refusal names its field as ``at.KEY``."""
-    try:
-        return with_classes(parameters, at)
-    except QuestionError as error:
-        error.field = f"at.{error.field}"
-        raise
+def _with_moved_work(parameters: SystemParameters, at: Mapping[str, Any]) -> SystemParameters:
+    """The system with the classes that a question moves to it and the work that it moves to zIIPs; a refusal of a class
+    names its field as ``at.KEY``."""
+    if asks_for(at, MOVES):
+        from model.capacity.class_moves import with_classes
+
+        try:
+            parameters = with_classes(parameters, at)
+        except QuestionError as error:
+            error.field = f"at.{error.field}"
+            raise
+    if asks_for(at, OFFLOADS):
+        from model.capacity.ziip_offload import with_ziips
+
+        parameters = with_ziips(parameters, at)
+    return parameters
 
 
 def parse_question(system: System, at: Mapping[str, Any] | None, side: str = "at") -> Question:
@@ -114,8 +130,15 @@ def parse(system: System, asked: Mapping[str, Any]) -> Question:
         growth_since, others_since = _growth_since(system, base, asked, span, notes)
         others = base.others * others_since
         grown_base = replace(base, rates=base.rates * growth_since, others=others)
-    moved = with_moves(system, grown_base, asked, notes)
-    scenario = changed(system, moved, asked, notes)
+    scenario = moved = grown_base
+    if asks_for(asked, MOVES):
+        from model.capacity.class_moves import with_moves
+
+        scenario = moved = with_moves(system, grown_base, asked, notes)
+    if asks_for(asked, CONFIGURATION):
+        from model.capacity.configuration import changed
+
+        scenario = changed(system, moved, asked, notes)
     factors = np.ones(len(system.streams))
     if "growth_pct" in asked:
         factors[:] = growth_factor("growth_pct", asked["growth_pct"])
@@ -149,6 +172,8 @@ def _observed(
     system: System, scenario: Scenario, asked: Mapping[str, Any], seen: Mapping[str, float], notes: list[str]
 ) -> Scenario:
     """The load with the work that its measured responses tell of."""
+    from model.capacity.observed_responses import as_observed, unexplained
+
     if len(scenario.recorded) != 1 or notes:
         raise refused(str(asked.get("when")), "measured response times need one recorded interval (when) or given "
         "rates")

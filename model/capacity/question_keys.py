@@ -17,7 +17,8 @@ LOADS = ("etr_tps", "cpu_busy_pct", "point")
 LPARS = ("cpc", "add_lpar", "remove_lpar")
 CAPS = ("cap", "cap_engines", "cap_msu")
 CPC = (*LPARS, "physical_cps", "physical_ziips", "weight", *CAPS)
-CHANGES = ("engines", "ziip_engines", "smt", "machine", *CPC)
+ZIIPS = "ziip_engines"
+CHANGES = ("engines", ZIIPS, "smt", "machine", *CPC)
 GROWTH = "growth_pct"
 PLANNED = ("growth_pct_per_year", "step_pct", "season_pct")
 KEYS = (*LOADS, "when", "shift", GROWTH, *PLANNED, *CHANGES)
@@ -25,10 +26,18 @@ OBSERVED = "response_ms."
 NUMBERS = ("growth_pct.", "growth_pct_per_year.", "rate.", "limit.", OBSERVED)
 MOVE_TO, MOVE_FROM = "move_to.", "move_from."
 PREFIXES = (*NUMBERS, "step_pct.", "season_pct.", "adjust.", MOVE_TO, MOVE_FROM)
+MOVES, OFFLOADS = (MOVE_TO, MOVE_FROM), (ZIIPS, "adjust.")
+CONFIGURATION = (*CHANGES, "limit.", "adjust.")
+"""How keys begin that move classes, move work to zIIPs, and change the configuration."""
 TEXTS = ("point", "when", "shift", "machine", "cap", "smt", "step_pct", "season_pct", *LPARS)
 SHORT_HISTORY = "short history"
 """What begins a note on records that are too short to tell growth."""
 MOST_TPS = 1e12
+
+
+def asks_for(question: Mapping[str, Any], beginnings: tuple[str, ...]) -> bool:
+    """Whether a question has a key that begins so: what only such questions need is loaded for these."""
+    return any(str(key).startswith(beginnings) for key in question)
 
 
 def takes_number(key: str) -> bool:

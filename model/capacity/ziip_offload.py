@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from model.capacity.adjustments import PREFIX, Z_90, Adjustment, asked
 from model.capacity.cache import cached
 from model.capacity.parameters import DemandModel, SystemParameters
+from model.capacity.question_keys import ZIIPS
 from model.capacity.state import ZIIP_WORK, normal_scores
 from model.capacity.values import QuestionError, must_be_whole
 from model.capacity.ziip_pool import prior_pool
 
 Array = NDArray[np.float64]
-ZIIPS = "ziip_engines"
 ON_ZIIPS = ":ziip"
 # Seeds of what is moved, one for each adjustment.
 MOVED_SEED = 9000
