@@ -91,18 +91,18 @@ class Adjustment:
     @property
     def quantities(self) -> set[str]:
         """What it changes; engine time and ITR are each other's inverse."""
-        found = {*self.factors, *(("cpu",) if self.moved else ())}
-        return found | {"cpu", "itr"} if found & {"cpu", "itr"} else found
+        names = {*self.factors, *(("cpu",) if self.moved else ())}
+        return names | {"cpu", "itr"} if names & {"cpu", "itr"} else names
 
     def of_share(self, share: float) -> Adjustment:
         """It, of a share of the engine time (or the throughput, or the messages)."""
-        factors = {quantity: found.of_share(share) for quantity, found in self.factors.items()}
+        factors = {quantity: one.of_share(share) for quantity, one in self.factors.items()}
         moved = (share * self.moved[0], share * self.moved[1]) if self.moved else None
         return replace(self, factors=factors, moved=moved, holds_for=f"of {100.0 * share:g} % of the work")
 
     def elsewhere(self) -> Adjustment:
         """It, on a system of which it is not known what share of the work is such traffic: none, all, or some."""
-        factors = {quantity: found.or_none() for quantity, found in self.factors.items()}
+        factors = {quantity: one.or_none() for quantity, one in self.factors.items()}
         moved = (0.0, self.moved[1]) if self.moved else None
         unknown = f"measured on {self.scope.upper()}, by which no workload or component here is named: of none to all "
         unknown += f"of the work, and {PREFIX}{self.name}=0.3 says of 30 %"
@@ -112,8 +112,8 @@ class Adjustment:
     def changes(self) -> str:
         """What it changes, and by how much."""
         said = [
-            f"{WORDS[quantity]} {100 * math.expm1(found.ends[0]):+.1f} to {100 * math.expm1(found.ends[1]):+.1f} %"
-            for quantity, found in self.factors.items()
+            f"{WORDS[quantity]} {100 * math.expm1(one.ends[0]):+.1f} to {100 * math.expm1(one.ends[1]):+.1f} %"
+            for quantity, one in self.factors.items()
         ]
         if self.moved:
             least, most = (100.0 * share for share in self.moved)
@@ -200,14 +200,14 @@ def factor(chosen: Iterable[Adjustment], quantity: str) -> Factor:
     log = variance = 0.0
     inverse = {"cpu": "itr", "itr": "cpu"}.get(quantity, "")
     for adjustment in chosen:
-        found = [(1.0, adjustment.factors[quantity])] if quantity in adjustment.factors else []
-        if not found and inverse in adjustment.factors:
-            found = [(-1.0, adjustment.factors[inverse])]
+        signed = [(1.0, adjustment.factors[quantity])] if quantity in adjustment.factors else []
+        if not signed and inverse in adjustment.factors:
+            signed = [(-1.0, adjustment.factors[inverse])]
         if adjustment.moved and inverse:
             left = [math.log1p(-min(share, MOST_MOVED)) for share in adjustment.moved]
-            found.append((1.0 if quantity == "cpu" else -1.0, Factor.between(*sorted(left))))
-        log += sum(sign * one.log for sign, one in found)
-        variance += sum(one.log_sd**2 for _, one in found)
+            signed.append((1.0 if quantity == "cpu" else -1.0, Factor.between(*sorted(left))))
+        log += sum(sign * one.log for sign, one in signed)
+        variance += sum(one.log_sd**2 for _, one in signed)
     return Factor(log, math.sqrt(variance))
 
 

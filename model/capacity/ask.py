@@ -186,10 +186,10 @@ def sweep(
     ready = prepare_system(parameters, at)
     parameters = ready.parameters
     figures = figures_of(parameters)
-    known = sorted({one.metric for one in figures})
+    answered = sorted({one.metric for one in figures})
     for metric in metrics:
-        if metric not in known:
-            raise QuestionError("metrics", metric, f"metrics: {metric!r} is not predicted for {system}", known)
+        if metric not in answered:
+            raise QuestionError("metrics", metric, f"metrics: {metric!r} is not predicted for {system}", answered)
     rows: list[dict[str, Any]] = []
     notes: dict[str, None] = {}
     wanted = [one for one in figures if not metrics or one.metric in metrics]
@@ -198,9 +198,9 @@ def sweep(
         for end in (0, -1):
             if numbers[end] in (values[0], values[-1]):
                 notes |= dict.fromkeys(notes_on(ready, loads[end], ends().at_load(end)))
-        found = outputs_of_each(ready, loads, state, metrics)
+        outputs = outputs_of_each(ready, loads, state, metrics)
         for i, number in enumerate(numbers):
-            rows.append({"value": float(number), "outputs": found[i], "extrapolated": extrapolated(ready, state, i)})
+            rows.append({"value": float(number), "outputs": outputs[i], "extrapolated": extrapolated(ready, state, i)})
     return {
         "system": system,
         "key": key,
@@ -256,11 +256,11 @@ def _states(
     """As :func:`_evaluated`, of one scenario: with responses where these are asked for, or where a limit may be full,
     as what it lets through hangs on them: it is full at the first or the last load if at any. What there is to note of
     these two, limits have looked at already."""
-    asked = ready.at_rates(scenario.as_asked().at_loads([0, -1])) if ready.limits else None
-    full = asked is not None and any(np.any(used >= 1.0) for used in asked.limits.values())
+    offered = ready.at_rates(scenario.as_asked().at_loads([0, -1])) if ready.limits else None
+    full = offered is not None and any(np.any(used >= 1.0) for used in offered.limits.values())
 
     def ends() -> State:
-        return asked if asked is not None else ready.at_rates(scenario.at_loads([0, -1]))
+        return offered if offered is not None else ready.at_rates(scenario.at_loads([0, -1]))
 
     for some in ready.blocks(len(loads)):
         state = ready.evaluate(scenario.at_loads(some), responses=responses or full)
@@ -297,7 +297,7 @@ def compare(
         QuestionError: as :func:`predict`.
     """
     sides = (("a", system, a), ("b", other or system, b))
-    answers = [_side(bundle, *asked) for asked in sides]
+    answers = [_side(bundle, *side) for side in sides]
     alone = all(_by_network_alone(bundle, name, at) for _, name, at in sides)
     if alone:
         rows = _changes(bundle, sides)
@@ -354,9 +354,9 @@ def _draws_by_metric(
 ) -> dict[tuple[str, str], Array]:
     ready = prepare_system(system_entry(bundle, system), at)
     state = ready.evaluate(parse_question(ready, at, side).scenario)
-    found = {}
+    draws_of = {}
     for one in figures_of(ready.parameters):
         draws = figure_draws(ready, state, one)
         if draws is not None:
-            found[one.metric, one.class_name or one.station or ""] = draws
-    return found
+            draws_of[one.metric, one.class_name or one.station or ""] = draws
+    return draws_of

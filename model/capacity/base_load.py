@@ -36,28 +36,28 @@ class Start(NamedTuple):
     notes: list[str]
 
 
-def start_of(system: System, asked: Mapping[str, Any]) -> Start:
+def start_of(system: System, question: Mapping[str, Any]) -> Start:
     """The recorded load or measured point the question starts from."""
     parameters = system.parameters
     recorded = parameters.recorded
     if recorded is None:
         for key in ("when", "shift"):
-            if key in asked:
+            if key in question:
                 text = f"{key}: this system has measured points, no history; use point"
-                raise QuestionError(key, asked[key], text)
-        point = point_entry(parameters, asked.get("point", parameters.operating_point))
-        shown = point if not any(key in asked for key in ("etr_tps", "cpu_busy_pct")) else None
+                raise QuestionError(key, question[key], text)
+        point = point_entry(parameters, question.get("point", parameters.operating_point))
+        shown = point if not any(key in question for key in ("etr_tps", "cpu_busy_pct")) else None
         return Start(shown, "", cached(point, "base", lambda: _at_point(system, point)), None, [])
-    if "point" in asked:
-        point_entry(parameters, asked["point"])
-    index, notes, ahead = _chosen(parameters, recorded, asked)
+    if "point" in question:
+        point_entry(parameters, question["point"])
+    index, notes, ahead = _chosen(parameters, recorded, question)
     base = cached(parameters, ("base", tuple(index.tolist())), lambda: _mean_of(system, recorded, index))
     if ahead > 0.0 and np.any(base.others):
         notes[0] += ", and what the other LPARs of the machine use as theirs does"
     start = recorded.start_local[int(index[len(index) // 2])]
     span = Span.of(system, _middle(recorded.times[index]), ahead)
     if ahead > 0.0:
-        start = dt.datetime.fromisoformat(str(asked["when"]).strip()).isoformat()
+        start = dt.datetime.fromisoformat(str(question["when"]).strip()).isoformat()
     return Start(None, start, base, span, notes)
 
 
@@ -93,13 +93,13 @@ def _mean_of(system: System, history: RecordedIntervals, index: NDArray[np.int64
 
 
 def _chosen(
-    parameters: SystemParameters, recorded: RecordedIntervals, asked: Mapping[str, Any]
+    parameters: SystemParameters, recorded: RecordedIntervals, question: Mapping[str, Any]
 ) -> tuple[NDArray[np.int64], list[str], float]:
     """Indices of the recorded intervals meant by ``when``, what to say of them, and weeks from the end of the records
     until then, 0 for a recorded time."""
-    when = str(asked.get("when", "peak")).strip()
+    when = str(question.get("when", "peak")).strip()
     times = recorded.times
-    inside = _of_shift(parameters, times, asked.get("shift"))
+    inside = _of_shift(parameters, times, question.get("shift"))
     peak = parameters.peak
     if inside is not None:
         peak = _busiest(recorded, np.flatnonzero(inside))
@@ -114,14 +114,14 @@ def _chosen(
     if of_day.any():
         chosen = of_day if inside is None else of_day & inside
         if not chosen.any():
-            raise refused(when, f"no interval of shift {asked['shift']} was recorded on {when}")
+            raise refused(when, f"no interval of shift {question['shift']} was recorded on {when}")
         busiest = _busiest(recorded, np.flatnonzero(chosen))
         return np.array([busiest]), [f"when: the busiest recorded interval of that day, {times[busiest]}"], 0.0
     if inside is not None and not of_a_day:
         text = (
             "shift: a time of day determines the interval; leave out shift, or give a date, an hour of the week or peak"
         )
-        raise QuestionError("shift", asked["shift"], text)
+        raise QuestionError("shift", question["shift"], text)
     within = np.flatnonzero((times <= asked_for) & (asked_for < times + np.timedelta64(int(recorded.seconds), "s")))
     if len(within):
         return within[:1], [], 0.0
@@ -174,14 +174,14 @@ def _of_the_week(
     try:
         hour = int(clock[0].split(":")[0])
         dt.time(hour)
-        found = _hour_of_week(times, DAYS.index(day[:3]), hour)
+        intervals = _hour_of_week(times, DAYS.index(day[:3]), hour)
     except (IndexError, ValueError):
         raise refused(when, "an hour of the week is written as 'mon 10:00'") from None
-    found = found if inside is None else found[inside[found]]
-    if not len(found):
+    intervals = intervals if inside is None else intervals[inside[intervals]]
+    if not len(intervals):
         of_shift = "" if inside is None else " and the shift"
         raise refused(when, f"no interval was recorded in the hour {when}{of_shift}")
-    return found, [f"when: the mean of {len(found)} recorded intervals of that hour of the week"], 0.0
+    return intervals, [f"when: the mean of {len(intervals)} recorded intervals of that hour of the week"], 0.0
 
 
 def _moment(when: str) -> dt.datetime:
@@ -189,8 +189,8 @@ def _moment(when: str) -> dt.datetime:
     try:
         moment = dt.datetime.fromisoformat(when)
     except ValueError:
-        known = "'peak', a local start like 2026-11-10T10:45, an hour of the week like 'mon 10:00', or a date to come"
-        raise refused(when, f"takes {known}") from None
+        forms = "'peak', a local start like 2026-11-10T10:45, an hour of the week like 'mon 10:00', or a date to come"
+        raise refused(when, f"takes {forms}") from None
     if moment.tzinfo is not None:
         raise refused(when, f"{when} has an offset; give the local time of the records without an offset")
     return moment

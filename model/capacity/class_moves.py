@@ -50,19 +50,19 @@ class Move:
         return cls(key, key.partition(".")[2], other.strip(), share)
 
 
-def moves_of(asked: Mapping[str, Any], kind: str) -> list[Move]:
+def moves_of(question: Mapping[str, Any], kind: str) -> list[Move]:
     """The moves of a kind that a question asks for."""
-    return [Move.of(str(key), value) for key, value in asked.items() if str(key).startswith(kind)]
+    return [Move.of(str(key), value) for key, value in question.items() if str(key).startswith(kind)]
 
 
-def with_classes(parameters: SystemParameters, asked: Mapping[str, Any]) -> SystemParameters:
+def with_classes(parameters: SystemParameters, question: Mapping[str, Any]) -> SystemParameters:
     """The system with the classes that a question moves to it, without transactions in what was recorded; the very same
     where it moves none.
 
     Raises:
         QuestionError: a system or class is unknown.
     """
-    moves = moves_of(asked, MOVE_FROM)
+    moves = moves_of(question, MOVE_FROM)
     if not moves:
         return parameters
     return cached(parameters, ("moved", tuple(moves)), lambda: _with_all(parameters, moves))
@@ -112,9 +112,9 @@ def _with_class(parameters: SystemParameters, other: SystemParameters, i: int, s
         )
         responses[new] = replace(law, series=series, ziip_series=ziip_series, class_name=new)
     notes = parameters.notes
-    held = [limit.name for limit in other.limits if old in limit.members]
-    if held:
-        stay = f"{new}: {', '.join(held)} of {system} stay there; its response time includes no wait for such limits"
+    limits = [limit.name for limit in other.limits if old in limit.members]
+    if limits:
+        stay = f"{new}: {', '.join(limits)} of {system} stay there; its response time includes no wait for such limits"
         notes = (*notes, stay)
 
     def with_none(values: Array) -> Array:
@@ -142,13 +142,13 @@ def _proportional(law: DemandModel, class_name: str) -> DemandModel:
     return replace(law, coef=np.stack([0.0 * each, each, 0.0 * each], axis=1), regressor=class_name)
 
 
-def with_moves(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
+def with_moves(system: System, scenario: Scenario, question: Mapping[str, Any], notes: list[str]) -> Scenario:
     """The recorded load with the classes that leave the LPAR or come to it.
 
     Raises:
         QuestionError: a system or class is unknown.
     """
-    leaving, coming = moves_of(asked, MOVE_TO), moves_of(asked, MOVE_FROM)
+    leaving, coming = moves_of(question, MOVE_TO), moves_of(question, MOVE_FROM)
     if not leaving and not coming:
         return scenario
     before = system.usage(scenario).busy
@@ -194,8 +194,8 @@ def _with(system: System, scenario: Scenario, move: Move, notes: list[str]) -> S
                 continue
             used = engines_in_use(law, np.full((system.draws, 1), max(rate, 1e-12)))
             seen = None if values is None else at_the_same_time(system, scenario, history, values)[0]
-            known = seen is not None and bool(np.all(used > 0))
-            factors[name] = slower * (seen / used if known and seen else np.ones(used.shape))
+            is_known = seen is not None and bool(np.all(used > 0))
+            factors[name] = slower * (seen / used if is_known and seen else np.ones(used.shape))
         anchor = replace(anchor, usage=factors)
     return replace(scenario, rates=rates, anchor=anchor)
 
@@ -216,8 +216,8 @@ def _with_engines_given(system: System, scenario: Scenario, move: Move, engines:
     lpars = {one.name.casefold() for one in machine.others} if machine is not None else set()
     if machine is None or not (name == machine.name or move.other.casefold() in lpars):
         if other is None:
-            known = [*installation(system), *(one.name for one in (machine.others if machine else ()))]
-            raise QuestionError(move.key, move.other, f"{move.key}: no LPAR {move.other!r} is recorded", known)
+            names = [*installation(system), *(one.name for one in (machine.others if machine else ()))]
+            raise QuestionError(move.key, move.other, f"{move.key}: no LPAR {move.other!r} is recorded", names)
         return scenario
     notes.append(
         f"{move.key}: {move.other} is on the same machine, whose utilization this move does not change"

@@ -24,28 +24,29 @@ RECORDED_NAME = 16
 MOST_PLACES = 2.0
 
 
-def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
+def changed(system: System, scenario: Scenario, question: Mapping[str, Any], notes: list[str]) -> Scenario:
     """The scenario on other engines, zIIPs, weights, caps, limits."""
     cost = scenario.cost
-    there = destination(system, asked)
-    if "engines" in asked:
-        engines = must_be_whole("engines", asked["engines"])
+    there = destination(system, question)
+    if "engines" in question:
+        engines = must_be_whole("engines", question["engines"])
         cost = 1.0 if there else engine_cost(system, engines)
         scenario = replace(scenario, engines=float(engines))
-        if system.machine is not None and engines > system.machine.engines and not {"physical_cps", "cpc"} & set(asked):
+        on_cpc = {"physical_cps", "cpc"} & set(question)
+        if system.machine is not None and engines > system.machine.engines and not on_cpc:
             notes.append(f"engines: the machine has {system.machine.engines:g}; this answer assumes {engines}")
             scenario = replace(scenario, cpc=replace(system.machine, engines=float(engines)))
-    if "ziip_engines" in asked:
-        ziips = must_be_whole("ziip_engines", asked["ziip_engines"], least=0)
-        moving = any(str(key).startswith(adjustments.PREFIX) for key in asked)
+    if "ziip_engines" in question:
+        ziips = must_be_whole("ziip_engines", question["ziip_engines"], least=0)
+        moving = any(str(key).startswith(adjustments.PREFIX) for key in question)
         if not moving and not any(law.engine == "ziip" for law in system.laws.values()):
             text = (
                 "ziip_engines: no zIIP-eligible work was recorded; add adjust.ziip_offload=0.3 if 30 % is eligible"
             )
-            raise QuestionError("ziip_engines", asked["ziip_engines"], text)
+            raise QuestionError("ziip_engines", question["ziip_engines"], text)
         scenario = replace(scenario, ziips=float(ziips))
     limits = {}
-    for key, value in asked.items():
+    for key, value in question.items():
         kind, _, name = str(key).partition(".")
         if kind == "limit":
             limit = _limit(system, key, name)
@@ -60,14 +61,14 @@ def changed(system: System, scenario: Scenario, asked: Mapping[str, Any], notes:
                     else "no class with a response time uses it, so nothing changes"
                 )
                 notes.append(f"{key}: no transaction waited for {limit.name} in the records; {taken}")
-    if any(str(key).startswith(adjustments.PREFIX) for key in asked):
-        cost = cost * _adjusted(system, asked, notes)
-    if "smt" in asked:
-        scenario = replace(scenario, threads=_threads(system, asked["smt"], notes))
+    if any(str(key).startswith(adjustments.PREFIX) for key in question):
+        cost = cost * _adjusted(system, question, notes)
+    if "smt" in question:
+        scenario = replace(scenario, threads=_threads(system, question["smt"], notes))
     if there is not None:
         scenario, factor = moved(system, scenario, there, notes)
         cost = cost * factor
-    scenario = with_cpc(system, scenario, asked, notes)
+    scenario = with_cpc(system, scenario, question, notes)
     return replace(scenario, cost=cost, limits=limits) if cost is not scenario.cost or limits else scenario
 
 
@@ -79,11 +80,11 @@ def _limit(system: System, key: str, name: str) -> Limit:
                 text = f"{key}: the number of volumes or processors of {limit.name} cannot be changed"
                 raise QuestionError(key, name, text)
             return limit
-    known = [one.name for one in system.limits if one.kind != "devices"]
-    raise QuestionError(key, name, f"{key}: the records show no limit of this name", known)
+    names = [one.name for one in system.limits if one.kind != "devices"]
+    raise QuestionError(key, name, f"{key}: the records show no limit of this name", names)
 
 
-def _inferred(limit: Limit, key: str, asked: float) -> str:
+def _inferred(limit: Limit, key: str, planned: float) -> str:
     """What to say of the places that are inferred of a limit.
 
     Raises:
@@ -93,15 +94,15 @@ def _inferred(limit: Limit, key: str, asked: float) -> str:
     servers, queues = (float(one[0]) for one in (limit.servers, limit.queues))
     inside = f"{servers:g} in each of {queues:g} queues, " if queues > 1 else ""
     shown = f"{key}: the recorded waits indicate {places:g} servers ({inside}90 %: {lo:g} to {hi:g})"
-    ratio = asked / places
+    ratio = planned / places
     if not 1.0 / MOST_PLACES <= ratio <= MOST_PLACES:
         least, most = places / MOST_PLACES, places * MOST_PLACES
         text = (
-            f"{shown}; {asked:g} would be {ratio:.3g} times as many. Allowed: {least:g} to {most:g}. If you know the "
+            f"{shown}; {planned:g} would be {ratio:.3g} times as many. Allowed: {least:g} to {most:g}. If you know the "
             f"actual number, scale {places:g} by the ratio of the planned number to the actual one"
         )
-        raise QuestionError(key, asked, text)
-    return f"{shown}; {asked:g} means {ratio:.3g} times as many"
+        raise QuestionError(key, planned, text)
+    return f"{shown}; {planned:g} means {ratio:.3g} times as many"
 
 
 def _threads(system: System, value: Any, notes: list[str]) -> float:
@@ -115,9 +116,9 @@ def _threads(system: System, value: Any, notes: list[str]) -> float:
     return threads
 
 
-def _adjusted(system: System, asked: Mapping[str, Any], notes: list[str]) -> Array:
+def _adjusted(system: System, question: Mapping[str, Any], notes: list[str]) -> Array:
     """(draws,) factor on the cost that ``adjust.NAME=on`` asks for, uncertain as its sources say."""
-    rest, chosen = adjustments.asked(asked, system.parameters.adjustments, system.parameters.parts)
+    rest, chosen = adjustments.asked(question, system.parameters.adjustments, system.parameters.parts)
     # What is moved to zIIPs is so in the laws of the system already.
     by = adjustments.factor([replace(one, moved=None) for one in chosen], "cpu")
     for one in chosen:

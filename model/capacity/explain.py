@@ -57,7 +57,7 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
     for name, law in ready.laws.items():
         if name not in state.usage:
             continue
-        asked, used = (one.usage[name][:, 0] for one in (state, state.used))
+        offered, used = (one.usage[name][:, 0] for one in (state, state.used))
         driven = law.regressor in ready.streams or law.regressor in ready.mixes
         rate = ready.stream(state.scenario, law.regressor)[:, 0] if driven else np.zeros(ready.draws)
         rows.append(
@@ -66,7 +66,7 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
                 "component": name,
                 "engine": law.engine,
                 "engines_in_use": Estimate.of(used).to_dict(),
-                "us_per_tran": Estimate.of(1e6 * asked / rate).to_dict() if rate[0] > 0 else None,
+                "us_per_tran": Estimate.of(1e6 * offered / rate).to_dict() if rate[0] > 0 else None,
                 "part_of_total": law.additive,
                 "origin": law.origin,
                 "evidence": law.evidence or law.origin,
@@ -76,16 +76,16 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
     return rows
 
 
-def _sensitivity(ready: System, asked: Mapping[str, Any], state: State) -> list[dict[str, Any]]:
+def _sensitivity(ready: System, question: Mapping[str, Any], state: State) -> list[dict[str, Any]]:
     """Share of the variance of busy and of every response that each group of parameters brings."""
     full = {key: float(one[0]) for key, one in _spreads(ready, state, 1).items() if np.isfinite(one[0])}
-    held, several = cached(ready.parameters, "held", lambda: _held_together(ready))
-    spreads = _spreads(several, several.evaluate(parse_question(several, asked).scenario), len(held))
+    fixed, several = cached(ready.parameters, "held", lambda: _held_together(ready))
+    spreads = _spreads(several, several.evaluate(parse_question(several, question).scenario), len(fixed))
     rows = []
     for key, variance in full.items():
         shares = {
             group: 100.0 * max(0.0, 1.0 - float(left) / variance)
-            for group, left in zip(held, spreads.get(key, ()), strict=False)
+            for group, left in zip(fixed, spreads.get(key, ()), strict=False)
             if variance > 0 and np.isfinite(left)
         }
         # Groups that act together take the same variance away, and then say how it is shared out.
@@ -106,38 +106,38 @@ def _sensitivity(ready: System, asked: Mapping[str, Any], state: State) -> list[
 def _spreads(ready: System, state: State, copies: int) -> dict[tuple[str, str], Array]:
     """Variance over the draws of each copy, (copies,), by metric and class; of draws with a steady state only, no
     number where there are not two."""
-    found = {}
+    variances_of = {}
     for figure in figures_of(ready.parameters):
         draws = figure_draws(ready, state, figure) if figure.form in EXPLAINED else None
         if draws is not None:
             steady = [one[np.isfinite(one)] for one in draws[1:].reshape(copies, -1)]
             variances = [np.var(one) if len(one) > 1 else np.nan for one in steady]
-            found[figure.metric, figure.class_name or ""] = np.array(variances)
-    return found
+            variances_of[figure.metric, figure.class_name or ""] = np.array(variances)
+    return variances_of
 
 
 def _held_together(ready: System) -> tuple[list[str], System]:
     """The names of the groups, and a system that has the draws of all systems with one of them held."""
-    held = groups_held(ready.parameters)
-    return list(held), System(joined(list(held.values())), copies=len(held))
+    fixed = groups_held(ready.parameters)
+    return list(fixed), System(joined(list(fixed.values())), copies=len(fixed))
 
 
 def groups_held(parameters: SystemParameters) -> dict[str, SystemParameters]:
     """The system with one group of parameters at its best estimate, by the name of the group."""
 
-    found = {}
+    groups = {}
     for name, words in SHARES.items():
         value = getattr(parameters, name)
         if value is not None:
-            found[words] = replace(parameters, **{name: map_samples(value, at_centre)})
+            groups[words] = replace(parameters, **{name: map_samples(value, at_centre)})
     for table, words in (("demands", "demand of {}"), ("responses", "time elsewhere: {}")):
         for name, law in getattr(parameters, table).items():
             of_all: dict[str, Any] = {table: {**getattr(parameters, table), name: map_samples(law, at_centre)}}
-            found[words.format(name)] = replace(parameters, **of_all)
+            groups[words.format(name)] = replace(parameters, **of_all)
     for i, limit in enumerate(parameters.limits):
         limits = [map_samples(limit, at_centre) if j == i else one for j, one in enumerate(parameters.limits)]
-        found[f"limit {limit.name}"] = replace(parameters, limits=tuple(limits))
-    return found
+        groups[f"limit {limit.name}"] = replace(parameters, limits=tuple(limits))
+    return groups
 
 
 def at_centre(samples: Array) -> Array:

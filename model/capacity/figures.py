@@ -359,10 +359,10 @@ def median_where_stable(times: Array) -> Array:
     unsure = np.flatnonzero((chance > MAYBE_FULL) | ~np.isfinite(times[0]))
     if not len(unsure):
         return times
-    found = times.copy()
+    medians = times.copy()
     for i in unsure:
-        found[0, i] = np.median(times[1:, i][settled[:, i]]) if chance[i] <= SURELY_FULL else np.inf
-    return found
+        medians[0, i] = np.median(times[1:, i][settled[:, i]]) if chance[i] <= SURELY_FULL else np.inf
+    return medians
 
 
 def spread(rates: Array, state: State) -> Array:

@@ -89,19 +89,19 @@ def effective_weeks(ahead: Array, history: float) -> Array:
     return np.asarray(np.minimum(ahead, followed) + fading)
 
 
-def grown(system: System, span: Span, asked: Mapping[str, Any]) -> Array:
+def grown(system: System, span: Span, question: Mapping[str, Any]) -> Array:
     """(draws, loads, streams) factors by which the classes have grown."""
-    plans, history = _plans(system, asked), history_weeks(system)
+    plans, history = _plans(system, question), history_weeks(system)
     logs = []
     for i, one in enumerate(system.parameters.classes):
         plan, trend = plans.get(i, Plan()), one.growth or NO_GROWTH
         rate = _rate(system, trend)
-        found = rate * span.since + plan.steps_log(system, span) + plan.season_log(system, span)
+        log_growth = rate * span.since + plan.steps_log(system, span) + plan.season_log(system, span)
         if plan.yearly_log is None:
-            found = found + _ahead(system, trend, rate, span, history, i)
+            log_growth = log_growth + _ahead(system, trend, rate, span, history, i)
         else:
-            found = found + plan.yearly_log * span.ahead / WEEKS_A_YEAR
-        logs.append(found)
+            log_growth = log_growth + plan.yearly_log * span.ahead / WEEKS_A_YEAR
+        logs.append(log_growth)
     return np.asarray(np.exp(np.stack(logs, axis=2)))
 
 
@@ -164,36 +164,36 @@ class Plan:
         """(loads,) season of the times beside that of the recorded load."""
         if not self.seasons:
             return np.zeros(len(span.ahead))
-        known, end = dict(self.seasons), end_of(system)
+        seasons, end = dict(self.seasons), end_of(system)
 
         def of(time: np.datetime64) -> float:
-            return known.get(_date(time).month, 0.0)
+            return seasons.get(_date(time).month, 0.0)
 
         then = [end + np.timedelta64(round(ahead * 7 * 86400), "s") for ahead in span.ahead]
         return np.array([of(time) for time in then]) - of(span.start)
 
 
-def is_planned(asked: Iterable[str]) -> bool:
+def is_planned(keys: Iterable[str]) -> bool:
     """Whether a question plans growth."""
-    return any(str(key).partition(".")[0] in PLANNED for key in asked)
+    return any(str(key).partition(".")[0] in PLANNED for key in keys)
 
 
-def _plans(system: System, asked: Mapping[str, Any]) -> dict[int, Plan]:
+def _plans(system: System, question: Mapping[str, Any]) -> dict[int, Plan]:
     """What is planned, by class; what is said of a class goes before what is said of all."""
-    keys = [str(key) for key in asked if str(key).partition(".")[0] in PLANNED]
+    keys = [str(key) for key in question if str(key).partition(".")[0] in PLANNED]
     if not keys:
         return {}
-    text = repr([(key, asked[key]) for key in keys])
-    return cached(system.parameters, ("plans", text), lambda: _read(system, {key: asked[key] for key in keys}))
+    text = repr([(key, question[key]) for key in keys])
+    return cached(system.parameters, ("plans", text), lambda: _read(system, {key: question[key] for key in keys}))
 
 
-def _read(system: System, asked: Mapping[str, Any]) -> dict[int, Plan]:
+def _read(system: System, question: Mapping[str, Any]) -> dict[int, Plan]:
     said: dict[int, dict[str, Any]] = {i: {} for i in range(len(system.streams))}
     # What is said of fewer classes counts.
-    named = [(key, *key.partition(".")[::2]) for key in asked]
+    named = [(key, *key.partition(".")[::2]) for key in question]
     members = {key: streams_named(system.parameters, key, name) if name else tuple(said) for key, _, name in named}
     for key, kind, _ in sorted(named, key=lambda one: -len(members[one[0]])):
-        value = _READERS[kind](key, asked[key])
+        value = _READERS[kind](key, question[key])
         for i in members[key]:
             said[i][kind] = value
     return {
@@ -211,35 +211,35 @@ def _yearly(key: str, value: Any) -> float:
 
 def _pairs(key: str, value: Any, form: str) -> list[tuple[str, float]]:
     """``NAME:PCT`` pairs joined by commas, as names and logs of factors."""
-    found = []
+    pairs = []
     for part in str(value).split(","):
         name, _, pct = part.rpartition(":")
         if not name.strip():
             raise QuestionError(key, value, f"{key} must have the form {form} (got {part.strip()!r})")
-        found.append((name.strip(), _yearly(key, must_be_finite(key, pct))))
-    return found
+        pairs.append((name.strip(), _yearly(key, must_be_finite(key, pct))))
+    return pairs
 
 
 def _steps(key: str, value: Any) -> tuple[tuple[np.datetime64, float], ...]:
     form = "DATE:PCT, such as 2027-01-15:20 for 20 % more from that day on"
-    found = []
+    steps = []
     for name, log in _pairs(key, value, form):
         try:
             date = dt.date.fromisoformat(name)
         except ValueError:
             raise QuestionError(key, value, f"{key}: {name!r} is not a date; the form is {form}") from None
-        found.append((np.datetime64(date, "s"), log))
-    return tuple(found)
+        steps.append((np.datetime64(date, "s"), log))
+    return tuple(steps)
 
 
 def _seasons(key: str, value: Any) -> tuple[tuple[int, float], ...]:
     form = "MONTH:PCT, such as 12:30 for 30 % more in December"
-    found = []
+    seasons = []
     for name, log in _pairs(key, value, form):
         if not name.isdigit() or not 1 <= int(name) <= 12:
             raise QuestionError(key, value, f"{key}: {name!r} is not a month from 1 to 12; the form is {form}")
-        found.append((int(name), log))
-    return tuple(found)
+        seasons.append((int(name), log))
+    return tuple(seasons)
 
 
 _READERS = {"growth_pct_per_year": _yearly, "step_pct": _steps, "season_pct": _seasons}

@@ -105,15 +105,15 @@ def headroom(
     )
 
 
-def _growth(ready: System, span: Span, asked: Mapping[str, Any], weeks: Array) -> tuple[np.datetime64, Array, Array]:
+def _growth(ready: System, span: Span, question: Mapping[str, Any], weeks: Array) -> tuple[np.datetime64, Array, Array]:
     """The date from which weeks count, and growth of classes and of the other LPARs' use until then, as factors: from
     the end of the records, or from a time to come that is asked for, to which the load has grown already."""
     then = replace(span, ahead=span.ahead + weeks)
     start = end_of(ready) + np.timedelta64(round(float(span.ahead[0]) * 7 * 86400), "s")
     if span.ahead[0] == 0.0:
-        return start, grown(ready, then, asked), others_grown(ready, then)
-    before = grown(ready, span, asked), others_grown(ready, span)
-    return start, grown(ready, then, asked) / before[0], others_grown(ready, then) / before[1]
+        return start, grown(ready, then, question), others_grown(ready, then)
+    before = grown(ready, span, question), others_grown(ready, span)
+    return start, grown(ready, then, question) / before[0], others_grown(ready, then) / before[1]
 
 
 def _crossings(ready: System, state: State, within: Targets, first: np.datetime64) -> list[dict[str, Any]]:

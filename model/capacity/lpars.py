@@ -35,40 +35,40 @@ class Lpar:
     engines: Array
 
 
-def with_cpc(system: System, scenario: Scenario, asked: Mapping[str, Any], notes: list[str]) -> Scenario:
+def with_cpc(system: System, scenario: Scenario, question: Mapping[str, Any], notes: list[str]) -> Scenario:
     """The scenario on the machine as the keys of :data:`model.capacity.question_keys.CPC` have it.
 
     Raises:
         QuestionError: the records show no machine, a name is unknown, or a value is out of its domain.
     """
-    given = [key for key in CPC if key in asked]
+    given = [key for key in CPC if key in question]
     if not given:
         return scenario
     if system.machine is None:
         raise QuestionError(
-            given[0], asked[given[0]], f"{given[0]}: the records show no machine that the LPAR shares with others"
+            given[0], question[given[0]], f"{given[0]}: the records show no machine that the LPAR shares with others"
         )
     weight = _weights(system).own
     lpars = _recorded_lpars(system, scenario)
     machine = scenario.cpc or system.machine
-    if "cpc" in asked:
-        machine, lpars, scenario = _moved(system, scenario, asked, machine, lpars, notes)
-    if "remove_lpar" in asked:
-        lpars = _without(asked["remove_lpar"], machine, lpars, notes)
-    if "add_lpar" in asked:
-        lpars = {**lpars, **_added(system, scenario, asked["add_lpar"], machine, lpars, notes)}
-    if "weight" in asked:
-        weight = must_be_positive("weight", asked["weight"])
-    if any(key in asked for key in LPARS):
+    if "cpc" in question:
+        machine, lpars, scenario = _moved(system, scenario, question, machine, lpars, notes)
+    if "remove_lpar" in question:
+        lpars = _without(question["remove_lpar"], machine, lpars, notes)
+    if "add_lpar" in question:
+        lpars = {**lpars, **_added(system, scenario, question["add_lpar"], machine, lpars, notes)}
+    if "weight" in question:
+        weight = must_be_positive("weight", question["weight"])
+    if any(key in question for key in LPARS):
         machine, scenario = _shared_with(machine, scenario, lpars)
-    if "weight" in asked or any(key in asked for key in LPARS):
-        theirs = sum(one.sharer.weight for one in lpars.values()) if lpars else _weight_of_others(system, asked)
+    if "weight" in question or any(key in question for key in LPARS):
+        theirs = sum(one.sharer.weight for one in lpars.values()) if lpars else _weight_of_others(system, question)
         machine = replace(machine, share=weight / (weight + theirs) if weight + theirs > 0 else 1.0)
-    if "physical_cps" in asked:
-        machine, scenario = _on_engines(system, scenario, asked, machine, notes)
-    if "physical_ziips" in asked:
-        scenario = _on_ziips(system, scenario, asked["physical_ziips"], machine)
-    machine = _capped(system, replace(scenario, cpc=machine), asked, machine, notes)
+    if "physical_cps" in question:
+        machine, scenario = _on_engines(system, scenario, question, machine, notes)
+    if "physical_ziips" in question:
+        scenario = _on_ziips(system, scenario, question["physical_ziips"], machine)
+    machine = _capped(system, replace(scenario, cpc=machine), question, machine, notes)
     return replace(scenario, cpc=machine)
 
 
@@ -84,19 +84,19 @@ def _recorded_lpars(system: System, scenario: Scenario) -> dict[str, Lpar]:
     assert machine is not None
     index = list(scenario.recorded) if recorded is not None else []
     total = np.asarray(scenario.others, float) + np.zeros((1, 1))
-    known = None if recorded is None else recorded.others
-    grown = total / max(float(known[index].mean()), 1e-12) if known is not None and index else 1.0
-    found = {}
+    total_recorded = None if recorded is None else recorded.others
+    grown = total / max(float(total_recorded[index].mean()), 1e-12) if total_recorded is not None and index else 1.0
+    lpars = {}
     for one in machine.others:
         values = None if recorded is None else recorded.lpars.get(one.name)
         used = total * one.part if values is None else grown * float(values[index].mean())
-        found[one.name] = Lpar(one, np.asarray(used, float))
-    return found
+        lpars[one.name] = Lpar(one, np.asarray(used, float))
+    return lpars
 
 
-def _weight_of_others(system: System, asked: Mapping[str, Any]) -> float:
+def _weight_of_others(system: System, question: Mapping[str, Any]) -> float:
     """Weight of all other LPARs; none where these are all gone."""
-    if any(key in asked for key in LPARS):
+    if any(key in question for key in LPARS):
         return 0.0
     weights = _weights(system)
     return weights.total - weights.own
@@ -114,7 +114,7 @@ def _without(value: Any, machine: Machine, lpars: Mapping[str, Lpar], notes: lis
     """The LPARs but for those named, by a comma where there are several."""
     kept = dict(lpars)
     for name in _names(value):
-        same = [known for known in kept if known.casefold() == name.casefold()]
+        same = [one for one in kept if one.casefold() == name.casefold()]
         if not same:
             text = f"remove_lpar: no other LPAR {name!r} on machine {machine.name}"
             raise QuestionError("remove_lpar", name, text, kept)
@@ -127,13 +127,13 @@ def _added(
     system: System, scenario: Scenario, value: Any, machine: Machine, lpars: Mapping[str, Lpar], notes: list[str]
 ) -> dict[str, Lpar]:
     """LPARs that come: systems of the installation by name, or described; by a comma where there are several."""
-    found: dict[str, Lpar] = {}
+    new: dict[str, Lpar] = {}
     for text in _names(value):
         name, *parts = (part.strip() for part in text.split(":"))
-        if name.casefold() in (known.casefold() for known in (*lpars, *found, machine.lpar)):
+        if name.casefold() in (one.casefold() for one in (*lpars, *new, machine.lpar)):
             raise QuestionError("add_lpar", text, f"add_lpar: machine {machine.name} has an LPAR {name} already")
         if not parts:
-            found[name] = _of_installation(system, scenario, name, notes)
+            new[name] = _of_installation(system, scenario, name, notes)
             continue
         if len(parts) != 3:
             raise QuestionError("add_lpar", text, f"add_lpar: {text!r} should be {ADDED}")
@@ -141,8 +141,8 @@ def _added(
         busy = must_be_finite("add_lpar", parts[2])
         if not 0 <= busy <= cps:
             raise QuestionError("add_lpar", text, f"add_lpar: {busy:g} busy engines should be 0 to its {cps} CPs")
-        found[name] = Lpar(Sharer(float(cps), weight, name=name), np.array([[busy]]))
-    return found
+        new[name] = Lpar(Sharer(float(cps), weight, name=name), np.array([[busy]]))
+    return new
 
 
 def _of_installation(system: System, scenario: Scenario, name: str, notes: list[str]) -> Lpar:
@@ -179,14 +179,14 @@ def _slower(system: System, scenario: Scenario, parameters: SystemParameters, ke
 def _moved(
     system: System,
     scenario: Scenario,
-    asked: Mapping[str, Any],
+    question: Mapping[str, Any],
     machine: Machine,
     lpars: dict[str, Lpar],
     notes: list[str],
 ) -> tuple[Machine, dict[str, Lpar], Scenario]:
     """The LPAR on another machine of the installation, beside the LPARs of that one."""
-    value = str(asked["cpc"]).strip()
-    if "machine" in asked:
+    value = str(question["cpc"]).strip()
+    if "machine" in question:
         raise QuestionError("cpc", value, f"cpc: {value} determines the machine type; leave out machine")
     name, parameters = lpar_of(system, value)
     there, recorded = parameters.machine, parameters.recorded
@@ -246,10 +246,10 @@ def _hour_of_week(times: NDArray[np.datetime64]) -> NDArray[np.int64]:
 
 
 def _on_engines(
-    system: System, scenario: Scenario, asked: Mapping[str, Any], machine: Machine, notes: list[str]
+    system: System, scenario: Scenario, question: Mapping[str, Any], machine: Machine, notes: list[str]
 ) -> tuple[Machine, Scenario]:
     """The machine with another number of physical CPs."""
-    physical = must_be_whole("physical_cps", asked["physical_cps"])
+    physical = must_be_whole("physical_cps", question["physical_cps"])
     if physical < scenario.engines:
         text = f"physical_cps: {physical} is fewer than the {scenario.engines:g} logical CPs of the LPAR"
         raise QuestionError("physical_cps", physical, f"{text}; ask with engines={physical} or fewer, too")
@@ -284,30 +284,30 @@ def _on_ziips(system: System, scenario: Scenario, value: Any, machine: Machine) 
 
 
 def _capped(
-    system: System, scenario: Scenario, asked: Mapping[str, Any], machine: Machine, notes: list[str]
+    system: System, scenario: Scenario, question: Mapping[str, Any], machine: Machine, notes: list[str]
 ) -> Machine:
     """The machine with the LPAR held as asked."""
-    if "cap_engines" in asked and "cap_msu" in asked:
+    if "cap_engines" in question and "cap_msu" in question:
         raise QuestionError(
-            "cap_msu", asked["cap_msu"], "at: cap_engines and cap_msu both set the cap; give one of them"
+            "cap_msu", question["cap_msu"], "at: cap_engines and cap_msu both set the cap; give one of them"
         )
-    if "cap" in asked:
-        machine = replace(machine, capped=cap_to_share(asked["cap"]))
+    if "cap" in question:
+        machine = replace(machine, capped=cap_to_share(question["cap"]))
         if not machine.capped:
             machine = replace(machine, cap_engines=None)
-    if "cap_engines" in asked:
-        most = must_be_positive("cap_engines", asked["cap_engines"])
+    if "cap_engines" in question:
+        most = must_be_positive("cap_engines", question["cap_engines"])
         if most >= scenario.engines:
             notes.append(f"cap_engines: {most:g} engines have no effect, because the LPAR has {scenario.engines:g}")
         machine = replace(machine, cap_engines=most)
-    if "cap_msu" in asked:
+    if "cap_msu" in question:
         each = scenario.msu_per_engine or system.msu_per_engine
         if each is None:
             text = "cap_msu: the records have no MSU rating of an engine; ask with cap_engines"
-            raise QuestionError("cap_msu", asked["cap_msu"], text)
-        most = must_be_positive("cap_msu", asked["cap_msu"]) / each
+            raise QuestionError("cap_msu", question["cap_msu"], text)
+        most = must_be_positive("cap_msu", question["cap_msu"]) / each
         notes.append(
-            f"cap_msu: {float(asked['cap_msu']):g} MSU are {most:.4g} engines, a cap at every moment; a defined "
+            f"cap_msu: {float(question['cap_msu']):g} MSU are {most:.4g} engines, a cap at every moment; a defined "
             "capacity applies only when the rolling four-hour average (R4HA) reaches it"
         )
         machine = replace(machine, cap_engines=most)

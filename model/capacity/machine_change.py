@@ -32,14 +32,14 @@ class Destination:
     speed: Callable[[float], Speed]
 
 
-def destination(system: System, asked: Mapping[str, Any]) -> Destination | None:
+def destination(system: System, question: Mapping[str, Any]) -> Destination | None:
     """The machine that a question moves the LPAR to; None for the one measured on, or one of its type.
 
     Raises:
         QuestionError: the machine is unknown, or the rating of either is.
     """
-    if "machine" in asked:
-        value, rows = str(asked["machine"]), imported(system)
+    if "machine" in question:
+        value, rows = str(question["machine"]), imported(system)
         if is_own(system, value):
             return None
         there = rated_machine(value, rows)
@@ -47,8 +47,8 @@ def destination(system: System, asked: Mapping[str, Any]) -> Destination | None:
             text = f"machine: no rating of machine {value!r} is known"
             raise QuestionError("machine", value, text, rated(rows))
         return Destination("machine", value, there.speed)
-    if "cpc" in asked:
-        parameters = lpar_of(system, asked["cpc"])[1]
+    if "cpc" in question:
+        parameters = lpar_of(system, question["cpc"])[1]
         if is_own(system, parameters.machine_type) or parameters.machine_type == system.parameters.machine_type:
             return None
         return Destination("cpc", parameters.machine_type, lambda engines: speed_of(system, parameters, "cpc", engines))
@@ -91,17 +91,17 @@ def lpar_of(system: System, cpc: Any) -> tuple[str, SystemParameters]:
     Raises:
         QuestionError: there is none; machines that there are, are named.
     """
-    known: dict[str, tuple[str, SystemParameters]] = {}
+    by_machine: dict[str, tuple[str, SystemParameters]] = {}
     for name, parameters in installation(system).items():
         if parameters.machine is not None and parameters.recorded is not None:
-            known.setdefault(parameters.machine.name, (name, parameters))
+            by_machine.setdefault(parameters.machine.name, (name, parameters))
     wanted = str(cpc).strip().casefold()
-    same = [name for name in known if name.casefold() == wanted] or [
-        name for name in known if len(wanted) >= FEWEST_DIGITS and name.casefold().endswith(wanted)
+    same = [name for name in by_machine if name.casefold() == wanted] or [
+        name for name in by_machine if len(wanted) >= FEWEST_DIGITS and name.casefold().endswith(wanted)
     ]
     if len(same) == 1:
-        return known[same[0]]
-    raise QuestionError("cpc", cpc, f"cpc: no machine {cpc!r} of the installation is recorded", known)
+        return by_machine[same[0]]
+    raise QuestionError("cpc", cpc, f"cpc: no machine {cpc!r} of the installation is recorded", by_machine)
 
 
 def installation(system: System) -> Mapping[str, SystemParameters]:

@@ -27,12 +27,12 @@ LOADS_AT_ONCE = 8
 
 def ratings(service_units_per_s: float | None, software_service_units_per_s: float | None) -> dict[str, Any]:
     """The ratings of an engine as parameters; without what the records do not tell."""
-    found: dict[str, Any] = {}
+    ratings_of: dict[str, Any] = {}
     if service_units_per_s and service_units_per_s > 0:
-        found["service_units_per_s"] = float(service_units_per_s)
+        ratings_of["service_units_per_s"] = float(service_units_per_s)
     if software_service_units_per_s and software_service_units_per_s > 0:
-        found["msu_per_engine"] = float(software_service_units_per_s) * MSU_PER_SU
-    return found
+        ratings_of["msu_per_engine"] = float(software_service_units_per_s) * MSU_PER_SU
+    return ratings_of
 
 
 def msu(ready: System, state: State, form: str) -> Array | None:
@@ -44,30 +44,30 @@ def msu(ready: System, state: State, form: str) -> Array | None:
         return each * state.used.busy
     if form == "machine_msu":
         return each * (state.used.busy + state.scenario.others)
-    recorded, asked = ready.parameters.recorded, state.scenario
-    if recorded is None or not asked.recorded:
+    recorded, scenario = ready.parameters.recorded, state.scenario
+    if recorded is None or not scenario.recorded:
         return None
-    loads = range(asked.rates.shape[1])
+    loads = range(scenario.rates.shape[1])
     some = (loads[at : at + LOADS_AT_ONCE] for at in loads[::LOADS_AT_ONCE])
-    return each * np.concatenate([_four_hours(ready, recorded, asked, chosen) for chosen in some], axis=1)
+    return each * np.concatenate([_four_hours(ready, recorded, scenario, chosen) for chosen in some], axis=1)
 
 
-def _four_hours(ready: System, recorded: RecordedIntervals, asked: Scenario, loads: Sequence[int]) -> Array:
+def _four_hours(ready: System, recorded: RecordedIntervals, scenario: Scenario, loads: Sequence[int]) -> Array:
     """Mean engines in use over the four hours up to the end of the interval asked, (draws, loads), at some loads.
 
     The intervals before it have their recorded loads, changed as the interval asked is; no more is used than
     engines and caps let.
     """
-    base, before, extra = cached(recorded, asked.recorded, lambda: _until(recorded, asked.recorded))
-    rates = asked.rates[:, loads[0] : loads[-1] + 1, None]
+    base, before, extra = cached(recorded, scenario.recorded, lambda: _until(recorded, scenario.recorded))
+    rates = scenario.rates[:, loads[0] : loads[-1] + 1, None]
     scaled = np.where(base > 0, rates / np.where(base > 0, base, 1.0), 1.0) * before
     # A class that had no transactions in the interval asked, and is to have some, has them for the four hours.
     changed = np.where((base <= 0) & (rates > 0), rates, scaled)
     everywhere = {name: np.tile(values, len(loads)) for name, values in extra.items()}
     changed = changed.reshape(len(changed), -1, changed.shape[-1])
-    used = ready.usage(replace(asked, rates=changed, extra=everywhere)).busy
-    sharing = ready.partition.sharing(asked)
-    most = asked.engines if sharing is None else sharing.own.engines
+    used = ready.usage(replace(scenario, rates=changed, extra=everywhere)).busy
+    sharing = ready.partition.sharing(scenario)
+    most = scenario.engines if sharing is None else sharing.own.engines
     return np.asarray(np.minimum(used, most).reshape(len(used), len(loads), -1).mean(axis=2))
 
 

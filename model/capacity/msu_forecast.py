@@ -90,14 +90,14 @@ def forecast_msu(
         raise QuestionError("weeks", weeks, f"weeks must be from 1 to {MOST_WEEKS} (got {weeks})")
     if at and system is None:
         raise QuestionError("at", dict(at), "at: name the system that changes, with system")
-    known = sorted({one.system for one in recorded})
-    if system is not None and system not in known:
-        raise QuestionError("system", system, f"system: {system!r} has no four hours of recorded MSU", known)
+    names = sorted({one.system for one in recorded})
+    if system is not None and system not in names:
+        raise QuestionError("system", system, f"system: {system!r} has no four hours of recorded MSU", names)
     steps = np.arange(0, weeks + 1, STEP_WEEKS, dtype=float)
     shown = [one for one in recorded if system in (None, one.system)]
     machines = {one.machine for one in shown if one.machine}
-    asked = [one for one in recorded if system in (None, one.system) or one.machine in machines]
-    growth = {one.lpar: _growth(bundle, one.system, at if one.system == system else None, steps) for one in asked}
+    grown_lpars = [one for one in recorded if system in (None, one.system) or one.machine in machines]
+    growth = {one.lpar: _growth(bundle, one.system, at if one.system == system else None, steps) for one in grown_lpars}
     subjects = [_subject("lpar", one.lpar, [one], growth, steps) for one in shown]
     ended = []
     for machine in sorted(machines):
@@ -106,7 +106,7 @@ def forecast_msu(
         ended += _ended(machine, members)
     plain = sorted(name for name, found in growth.items() if found is None)
     notes = sorted({one.short for one in growth.values() if one is not None and one.short})
-    for name in sorted({one.system for one in asked} & bundle["systems"].keys()):
+    for name in sorted({one.system for one in grown_lpars} & bundle["systems"].keys()):
         notes += failed_gate(bundle["systems"][name].gate, name)
     notes.append("the forecast starts from the highest R4HA of the last 28 days, with the growth since then")
     if not recorded:
@@ -161,13 +161,13 @@ def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     return _Growth(factors, since, each * most, each * physical, short)
 
 
-def _log_busy(ready: System, load: Question, weeks: Array, asked: Mapping[str, Any]) -> Array:
+def _log_busy(ready: System, load: Question, weeks: Array, question: Mapping[str, Any]) -> Array:
     """(draws, loads) log of the LPAR's busy engines so many weeks after the end of the records, before it where
     negative, as the load grows."""
     assert load.span is not None
     scenario, span = load.scenario, load.span
     earlier = [replace(span, since=span.since + min(week, 0.0), ahead=np.array([max(week, 0.0)])) for week in weeks]
-    growth = np.concatenate([grown(ready, one, asked) for one in earlier], axis=1)
+    growth = np.concatenate([grown(ready, one, question) for one in earlier], axis=1)
     base = np.broadcast_to(scenario.rates, (ready.draws, 1, len(ready.streams)))
     users = None if scenario.users is None else scenario.users * growth
     busy = ready.evaluate(replace(scenario, rates=base * growth, users=users), responses=False).busy
@@ -202,16 +202,16 @@ def _subject(
     last = max(one.start[-1] for one in members)
     times = np.unique(np.concatenate([one.start[one.start > last - WINDOW] for one in members]))
     table = np.stack([_carried(one, times) for one in members])
-    known = [found for one in members if (found := growth[one.lpar]) is not None]
-    draws = len(known[0].factors) if known else PLAIN_DRAWS
+    growths = [trend for one in members if (trend := growth[one.lpar]) is not None]
+    draws = len(growths[0].factors) if growths else PLAIN_DRAWS
     weeks_ago = ((last - times) // WEEK).astype(int)
     scatter = _scatter(_brought(members, growth, table, weeks_ago, 1)[0], weeks_ago, draws)
     recorded = table.sum(axis=0)
     top = int(np.argmax(recorded))
     # What was recorded was given, whatever the engines are said to be.
     tops = zip(table.max(axis=1), (growth[one.lpar] for one in members), strict=True)
-    most = np.array([math.inf if found is None else max(found.most_msu, peak) for peak, found in tops])
-    whole = min([float(most.sum()), *(found.machine_msu for found in known)])
+    most = np.array([math.inf if trend is None else max(trend.most_msu, peak) for peak, trend in tops])
+    whole = min([float(most.sum()), *(trend.machine_msu for trend in growths)])
     each = [_peak(members, growth, table, weeks_ago, most, draws, i) * scatter for i in range(len(weeks))]
     peaks = np.stack(each, axis=1)
     peaks = np.minimum(peaks, max(whole, float(recorded[top])))
@@ -249,7 +249,7 @@ def _peak(
     step: int,
 ) -> Array:
     """(draws,) highest average of the sum when every member has grown, none beyond its ``most``."""
-    columns = [found.factors[:, step] if (found := growth[one.lpar]) is not None else np.ones(draws) for one in members]
+    columns = [trend.factors[:, step] if (trend := growth[one.lpar]) is not None else np.ones(draws) for one in members]
     peak = np.zeros(draws)
     for weeks in np.unique(weeks_ago):
         then = table[:, weeks_ago == weeks]
@@ -264,8 +264,8 @@ def _peak(
 
 def _since(members: Sequence[RecordedMsu], growth: Mapping[str, _Growth | None], weeks: int, draws: int) -> Array:
     """(draws, members) growth since so many weeks before the end of the records; none of LPARs without a model."""
-    known = [found.since[:, weeks] if (found := growth[one.lpar]) is not None else np.ones(draws) for one in members]
-    return np.stack(known, axis=1)
+    factors = [trend.since[:, weeks] if (trend := growth[one.lpar]) is not None else np.ones(draws) for one in members]
+    return np.stack(factors, axis=1)
 
 
 def _brought(
@@ -276,12 +276,12 @@ def _brought(
     draws: int,
 ) -> Array:
     """(draws, times) recorded sums brought to the end of the records, of the first draws."""
-    found = np.zeros((draws, table.shape[1]))
+    gained = np.zeros((draws, table.shape[1]))
     for weeks in np.unique(weeks_ago):
         some = weeks_ago == weeks
         every = next((one.since.shape[0] for one in growth.values() if one is not None), draws)
-        found[:, some] = _since(members, growth, int(weeks), every)[:draws] @ table[:, some]
-    return found
+        gained[:, some] = _since(members, growth, int(weeks), every)[:draws] @ table[:, some]
+    return gained
 
 
 def _carried(one: RecordedMsu, times: NDArray[np.datetime64]) -> Array:

@@ -102,23 +102,23 @@ def outputs_of_each(
     """As :func:`outputs_of` for each load, or ``metrics`` alone, as dictionaries; the loads are asked alike but for one
     value."""
     rows: list[list[dict[str, Any]]] = [[] for _ in loads]
-    asked = loads[0].asked
+    question = loads[0].asked
     specs = [
         spec
         for spec in figures_of(ready.parameters)
-        if not (spec.metric in asked and not spec.class_name) and not (metrics and spec.metric not in metrics)
+        if not (spec.metric in question and not spec.class_name) and not (metrics and spec.metric not in metrics)
     ]
     # The rate is an answer over a history and where the busy was asked; of points it is what was measured.
-    free = "etr_tps" not in asked and ("cpu_busy_pct" in asked or ready.parameters.recorded)
+    free = "etr_tps" not in question and ("cpu_busy_pct" in question or ready.parameters.recorded)
     tables = [figure_table(ready, state, spec) if spec.form != "total_rate" or free else None for spec in specs]
-    known = [table for table in tables if table is not None]
-    every = Estimate.limits(np.concatenate(known, axis=1)) if known else []
+    given = [table for table in tables if table is not None]
+    every = Estimate.limits(np.concatenate(given, axis=1)) if given else []
     states = {"pct": state.used, "us_per_tran": state}
     wanted = {id(states[spec.form]): states[spec.form] for spec in specs if spec.form in states}
     moved_of = {key: reconciled_each(ready, of) for key, of in wanted.items()}
     worded = _Conditions(ready, loads[0])
     each_worded = [] if worded.silent else [_Conditions(ready, load) for load in loads]
-    numbers = iter(range(len(known)))
+    numbers = iter(range(len(given)))
     for spec, table in zip(specs, tables, strict=True):
         said = [words.condition(spec) for words in each_worded] or [worded.condition(spec)] * len(loads)
         metric, unit = spec.metric, spec.unit
@@ -129,13 +129,13 @@ def outputs_of_each(
                         row.append(_figure(metric, condition, one.value, one.lo, one.hi, unit))
             continue
         first = next(numbers) * len(loads)
-        found = [of_all[first : first + len(loads)] for of_all in every]
+        values = [of_all[first : first + len(loads)] for of_all in every]
         each = moved_of[id(states[spec.form])] if spec.form in states else [{}]
         if spec.series in each[0]:
             by = (units * moved[spec.series] for units, moved in zip(_units(ready, state, spec), each, strict=True))
-            moved = [Estimate(*one).moved(further) for *one, further in zip(*found, by, strict=True)]
-            found = [[one.value for one in moved], [one.lo for one in moved], [one.hi for one in moved]]
-        for row, condition, value, lo, hi in zip(rows, said, *found, strict=True):
+            moved = [Estimate(*one).moved(further) for *one, further in zip(*values, by, strict=True)]
+            values = [[one.value for one in moved], [one.lo for one in moved], [one.hi for one in moved]]
+        for row, condition, value, lo, hi in zip(rows, said, *values, strict=True):
             row.append(_figure(metric, condition, value, lo, hi, unit))
     return rows
 
@@ -179,12 +179,12 @@ def reconciled_each(ready: System, state: State) -> list[dict[str, float]]:
     if not parameters.exhaustive:
         return [{}] * loads
     parts = [name for name, law in parameters.demands.items() if law.additive and law.points]
-    known = Estimate.each(np.concatenate([state.usage[name] for name in parts], axis=1)) if parts else []
+    limits = Estimate.each(np.concatenate([state.usage[name] for name in parts], axis=1)) if parts else []
     rows = []
     for i in range(loads):
-        own = {name: (one.value or 0.0, _half(one)) for name, one in zip(parts, known[i::loads], strict=True)}
-        found = _adding_up(own, float(state.usage[parameters.main_total][0, i]))
-        rows.append({name: found[name] - own[name][0] for name in own})
+        own = {name: (one.value or 0.0, _half(one)) for name, one in zip(parts, limits[i::loads], strict=True)}
+        moved = _adding_up(own, float(state.usage[parameters.main_total][0, i]))
+        rows.append({name: moved[name] - own[name][0] for name in own})
     return rows
 
 
@@ -199,7 +199,7 @@ def _adding_up(parts: Mapping[str, tuple[float, float]], total: float) -> dict[s
     held there, and the others make up for it.
     """
     free = dict(parts)
-    found = dict.fromkeys(parts, 0.0)
+    unchanged = dict.fromkeys(parts, 0.0)
     while free:
         gap = total - sum(value for value, _ in free.values())
         weights = {name: half**2 for name, (_, half) in free.items()}
@@ -209,7 +209,7 @@ def _adding_up(parts: Mapping[str, tuple[float, float]], total: float) -> dict[s
         moved = {name: value + gap * weights[name] / spread for name, (value, _) in free.items()}
         below = [name for name, value in moved.items() if value < 0.0]
         if not below:
-            return {**found, **moved}
+            return {**unchanged, **moved}
         for name in below:
             del free[name]
-    return found
+    return unchanged

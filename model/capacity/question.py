@@ -111,78 +111,78 @@ def parse_question(system: System, at: Mapping[str, Any] | None, side: str = "at
         raise
 
 
-def parse(system: System, asked: Mapping[str, Any]) -> Question:
+def parse(system: System, question: Mapping[str, Any]) -> Question:
     """The load a question describes.
 
     Raises:
         QuestionError: a key is unknown, a value out of its domain, or two keys say the load twice.
     """
     parameters = system.parameters
-    asked, of_units = with_cap_unit(asked)
-    check_keys(asked)
-    point, start, base, span, notes = start_of(system, asked)
+    question, of_units = with_cap_unit(question)
+    check_keys(question)
+    point, start, base, span, notes = start_of(system, question)
     one_interval = not notes
     notes += of_units
     users = _users(system, base)
     growth_since = np.ones((1, 1, 1))
     grown_base = base
     if span is not None and span.ahead[0] > 0.0:
-        growth_since, others_since = _growth_since(system, base, asked, span, notes)
+        growth_since, others_since = _growth_since(system, base, question, span, notes)
         others = base.others * others_since
         grown_base = replace(base, rates=base.rates * growth_since, others=others)
     scenario = moved = grown_base
-    if asks_for(asked, MOVES):
+    if asks_for(question, MOVES):
         from model.capacity.class_moves import with_moves
 
-        scenario = moved = with_moves(system, grown_base, asked, notes)
-    if asks_for(asked, CONFIGURATION):
+        scenario = moved = with_moves(system, grown_base, question, notes)
+    if asks_for(question, CONFIGURATION):
         from model.capacity.configuration import changed
 
-        scenario = changed(system, moved, asked, notes)
+        scenario = changed(system, moved, question, notes)
     factors = np.ones(len(system.streams))
-    if "growth_pct" in asked:
-        factors[:] = growth_factor("growth_pct", asked["growth_pct"])
-    at_rate = np.full(len(system.streams), "etr_tps" in asked or "cpu_busy_pct" in asked)
-    rates = _of_classes(parameters, asked, scenario.rates, factors, at_rate)
+    if "growth_pct" in question:
+        factors[:] = growth_factor("growth_pct", question["growth_pct"])
+    at_rate = np.full(len(system.streams), "etr_tps" in question or "cpu_busy_pct" in question)
+    rates = _of_classes(parameters, question, scenario.rates, factors, at_rate)
     rates = rates * factors
-    at = {key: value if isinstance(value, str) else float(value) for key, value in asked.items()}
-    if "etr_tps" in asked:
-        wanted = must_be_positive("etr_tps", asked["etr_tps"], MOST_TPS)
+    at = {key: value if isinstance(value, str) else float(value) for key, value in question.items()}
+    if "etr_tps" in question:
+        wanted = must_be_positive("etr_tps", question["etr_tps"], MOST_TPS)
         rates = rates * (wanted / np.maximum(rates.sum(axis=2, keepdims=True), 1e-300))
     scenario = replace(scenario, rates=rates)
     if users is not None and np.any(users[0, 0, ~at_rate] > 0):
         staying = moved.rates / np.where(grown_base.rates > 0, grown_base.rates, 1.0)
         scenario = replace(scenario, users=np.where(at_rate, 0.0, users * growth_since * factors * staying))
-    if "cpu_busy_pct" in asked:
-        scenario = at_busy(system, scenario, must_be_positive("cpu_busy_pct", asked["cpu_busy_pct"], 100.0))
-    seen = observed_classes(parameters, asked)
+    if "cpu_busy_pct" in question:
+        scenario = at_busy(system, scenario, must_be_positive("cpu_busy_pct", question["cpu_busy_pct"], 100.0))
+    seen = observed_classes(parameters, question)
     if seen:
-        scenario = _observed(system, scenario, asked, seen, notes)
-    if not any(key in asked for key in ("etr_tps", "cpu_busy_pct", "point")):
+        scenario = _observed(system, scenario, question, seen, notes)
+    if not any(key in question for key in ("etr_tps", "cpu_busy_pct", "point")):
         if scenario.users is None:
             at["etr_tps"] = float(scenario.rates[0].sum(axis=1)[0])
         if start and one_interval:
             at["when"] = start
     if span is not None and (at_rate.any() or seen):
         span = replace(span, since=0.0)
-    return Question(scenario, at, point, start, dict(asked), tuple(notes), span)
+    return Question(scenario, at, point, start, dict(question), tuple(notes), span)
 
 
 def _observed(
-    system: System, scenario: Scenario, asked: Mapping[str, Any], seen: Mapping[str, float], notes: list[str]
+    system: System, scenario: Scenario, question: Mapping[str, Any], seen: Mapping[str, float], notes: list[str]
 ) -> Scenario:
     """The load with the work that its measured responses tell of."""
     from model.capacity.observed_responses import as_observed, unexplained
 
     if len(scenario.recorded) != 1 or notes:
-        raise refused(str(asked.get("when")), "measured response times need one recorded interval (when) or given "
+        raise refused(str(question.get("when")), "measured response times need one recorded interval (when) or given "
         "rates")
     responses = {name: np.array([value]) for name, value in seen.items()}
     seconds = _recorded(system).seconds
-    found, work, varies = as_observed(system, scenario.as_asked(), responses, seconds)
+    there, work, varies = as_observed(system, scenario.as_asked(), responses, seconds)
     change, usual = float(work[0, 0] - 1.0), float(varies[0, 0])
     if abs(change) > MOST_DEVIATIONS * usual:
-        key, value = next((str(key), value) for key, value in asked.items() if str(key).startswith(OBSERVED))
+        key, value = next((str(key), value) for key, value in question.items() if str(key).startswith(OBSERVED))
         text = (
             f"{key}: these response times would require {100.0 * change:+.1f} % CPU per transaction, but it varies by "
             f"{100.0 * usual:.1f} % between intervals: they have another cause; ask without {OBSERVED}CLASS"
@@ -193,12 +193,12 @@ def _observed(
         f"response_ms: the measured response times indicate {100.0 * change:+.1f} % CPU per transaction "
         f"({low:+.1f} to {high:+.1f}) relative to the average at this load"
     )
-    for name, own in unexplained(system, found, responses, seconds, MOST_DEVIATIONS).items():
+    for name, own in unexplained(system, there, responses, seconds, MOST_DEVIATIONS).items():
         notes.append(
             f"{OBSERVED}{name}: {seen[name]:.4g} ms was measured, but the work explains {own:.4g} ms: the rest has "
             "another cause that this answer does not include"
         )
-    return found
+    return there
 
 
 def _recorded(system: System) -> RecordedIntervals:
@@ -215,25 +215,25 @@ def _users(system: System, base: Scenario) -> Array | None:
 
     def made() -> Array:
         users = _recorded(system).users
-        known = np.zeros(len(system.streams)) if users is None else users[:, list(base.recorded)].mean(axis=1)
-        found = np.zeros((system.draws, 1, len(system.streams)))
+        means = np.zeros(len(system.streams)) if users is None else users[:, list(base.recorded)].mean(axis=1)
+        numbers = np.zeros((system.draws, 1, len(system.streams)))
         for stream, number in population(system.at_rates(base), system).items():
-            found[:, :, stream] = np.where(np.isfinite(number), number, known[stream])
-        return found
+            numbers[:, :, stream] = np.where(np.isfinite(number), number, means[stream])
+        return numbers
 
     return cached(system.parameters, ("users", base.recorded), made)
 
 
 def _of_classes(
-    parameters: SystemParameters, asked: Mapping[str, Any], rates: Array, factors: Array, at_rate: NDArray[np.bool_]
+    parameters: SystemParameters, question: Mapping[str, Any], rates: Array, factors: Array, at_rate: NDArray[np.bool_]
 ) -> Array:
     """The rates with those that are asked of single classes; writes growth of these to ``factors``, and which have a
     rate of their own to ``at_rate``, both (streams,)."""
     rates, taken = rates.copy(), dict[int, str]()
-    named = {key: streams_named(parameters, key, name) for key, name in _class_keys(asked)}
+    named = {key: streams_named(parameters, key, name) for key, name in _class_keys(question)}
     # What is said of a class counts before the growth of a workload that it is part of.
     for key in sorted(named, key=lambda key: -len(named[key])):
-        kind, members, value = key.partition(".")[0], named[key], asked[key]
+        kind, members, value = key.partition(".")[0], named[key], question[key]
         for member in members:
             before = taken.get(member, "")
             if before and not (before.startswith("growth_pct") and set(members) < set(named[before])):
@@ -254,32 +254,32 @@ def _of_classes(
     return rates
 
 
-def _class_keys(asked: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _class_keys(question: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The keys that say the growth or rate of a class, with its name."""
-    parts = ((str(key), *str(key).partition(".")) for key in asked)
+    parts = ((str(key), *str(key).partition(".")) for key in question)
     return [(key, name) for key, kind, _, name in parts if kind in ("growth_pct", "rate") and name]
 
 
 def _growth_since(
-    system: System, base: Scenario, asked: Mapping[str, Any], span: Span, notes: list[str]
+    system: System, base: Scenario, question: Mapping[str, Any], span: Span, notes: list[str]
 ) -> tuple[Array, Array]:
     """Growth of each class, (draws, 1, streams), and of what the other LPARs use, (draws, 1), from a recorded load
     until a time to come, as factors; an hour is as unsure as few recorded ones leave it."""
-    when = str(asked["when"]).strip()
-    found, others = grown(system, span, asked), others_grown(system, span)
+    when = str(question["when"]).strip()
+    growth, others = grown(system, span, question), others_grown(system, span)
     then = np.datetime64(when, "s")
     each = [seasonal(one.growth or NO_GROWTH, span.start, then) for one in system.parameters.classes]
     if not whole_day(when):
         # The hour is one of the same day of the week.
-        found = found * _as_few(system, _recorded(system), np.array(base.recorded))
+        growth = growth * _as_few(system, _recorded(system), np.array(base.recorded))
     elif any(each):
         low, high = (100.0 * math.expm1(value) for value in (min(each), max(each)))
         notes.append(f"when: on such a day, classes differ by {low:+.0f} to {high:+.0f} % from the day of the peak")
-        found = found * np.exp(each)
+        growth = growth * np.exp(each)
         others = others * math.exp(seasonal(system.parameters.others_growth or NO_GROWTH, span.start, then))
     if is_short(system):
         notes.insert(0, short_history(system))
-    return found, others
+    return growth, others
 
 
 def _as_few(system: System, history: RecordedIntervals, index: NDArray[np.int64]) -> Array:

@@ -87,28 +87,28 @@ def _of_installation(parameters: SystemParameters, bundle: Mapping[str, Any]) ->
     the very same one for the same."""
     systems = bundle["systems"]
     files = {key: bundle[key] for key in ("machine_ratings", "calendar") if bundle.get(key)}
-    beside = files | ({"installation": systems} if len(systems) > 1 else {})
-    if not beside:
+    more = files | ({"installation": systems} if len(systems) > 1 else {})
+    if not more:
         return parameters
-    return cached(parameters, ("beside", id(systems), repr(files)), lambda: replace(parameters, **beside))
+    return cached(parameters, ("beside", id(systems), repr(files)), lambda: replace(parameters, **more))
 
 
-def with_cap_unit(asked: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+def with_cap_unit(question: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """The question with a cap that is a number as ``cap_engines``, and a note that says so."""
-    if "cap" not in asked or isinstance(asked["cap"], bool):
-        return asked, ()
+    if "cap" not in question or isinstance(question["cap"], bool):
+        return question, ()
     try:
-        engines = float(asked["cap"])
+        engines = float(question["cap"])
     except (TypeError, ValueError):
-        return asked, ()
-    rest = {key: value for key, value in asked.items() if key != "cap"}
+        return question, ()
+    rest = {key: value for key, value in question.items() if key != "cap"}
     note = f"cap: {engines:g} is taken as engines; write cap_engines={engines:g}, or cap_msu for MSU"
-    return {**rest, "cap_engines": asked["cap"]}, (note,)
+    return {**rest, "cap_engines": question["cap"]}, (note,)
 
 
-def not_understood(key: str, known: Iterable[str] = ()) -> QuestionError:
+def not_understood(key: str, others: Iterable[str] = ()) -> QuestionError:
     """The refusal of an unknown key, with the keys of networks and any others that are known."""
-    shown = {*KEYS, *known, *(f"{prefix}NAME" for prefix in PREFIXES)}
+    shown = {*KEYS, *others, *(f"{prefix}NAME" for prefix in PREFIXES)}
     return QuestionError(key, key, f"at: unknown key {key!r}", shown)
 
 
@@ -138,25 +138,25 @@ def observed_classes(parameters: SystemParameters, at: Mapping[str, Any]) -> dic
         QuestionError: a class has no response here, a name stands for several, a value is no time, or the question
             changes what the responses were measured on.
     """
-    found: dict[str, float] = {}
+    responses: dict[str, float] = {}
     for key in (str(key) for key in at if str(key).startswith(OBSERVED)):
         name = key.removeprefix(OBSERVED)
         members = streams_named(parameters, key, name)
-        known = [one for one, law in parameters.responses.items() if law.interval_sd or law.transaction_sd]
+        variable = [one for one, law in parameters.responses.items() if law.interval_sd or law.transaction_sd]
         streams = [parameters.classes[member].name for member in members]
         if len(streams) > 1:
             raise QuestionError(key, name, f"{key}: {name!r} stands for several classes; name them one by one", streams)
-        if streams[0] not in known:
+        if streams[0] not in variable:
             text = f"{key}: the variation of response times of {name} between intervals is not known"
-            raise QuestionError(key, name, text, known)
-        found[streams[0]] = must_be_positive(key, at[key])
+            raise QuestionError(key, name, text, variable)
+        responses[streams[0]] = must_be_positive(key, at[key])
         others = [
             str(one) for one in at if one not in ("when", "etr_tps") and not str(one).startswith(("rate.", OBSERVED))
         ]
         if others:
             text = f"{key}: says what was measured at a load; ask for {', '.join(others)} without it"
             raise QuestionError(key, at[key], text)
-    return found
+    return responses
 
 
 def point_entry(parameters: SystemParameters, value: Any) -> Point:
@@ -175,28 +175,28 @@ def streams_named(parameters: SystemParameters, field: str, name: str) -> tuple[
         QuestionError: the name is unknown, or stands for different sets of streams.
     """
     wanted = name.strip().casefold()
-    found: dict[str, tuple[int, ...]] = {}
-    known: set[str] = set()
+    members_of: dict[str, tuple[int, ...]] = {}
+    names_of_classes: set[str] = set()
     for kind in ("name", "report_class", "workload"):
         names = [str(getattr(stream, kind)) for stream in parameters.classes]
-        known.update(filter(None, names))
+        names_of_classes.update(filter(None, names))
         members = tuple(i for i, own in enumerate(names) if own.casefold() == wanted)
         if members:
-            found[kind] = members
+            members_of[kind] = members
     for own, shares in parameters.mixes.items():
         if all(share == 1.0 for share in shares.values()):
-            known.add(own)
+            names_of_classes.add(own)
             if own.casefold() == wanted:
-                found["mix"] = tuple(i for i, stream in enumerate(parameters.classes) if stream.name in shares)
-    if not found:
+                members_of["mix"] = tuple(i for i, stream in enumerate(parameters.classes) if stream.name in shares)
+    if not members_of:
         reasons = {one.casefold(): why for one, why in parameters.without_transactions.items()}
         text = reasons.get(wanted, f"no class {name!r} has ended transactions here")
-        raise QuestionError(field, name, f"{field}: {text}", known)
-    if len(set(found.values())) > 1:
+        raise QuestionError(field, name, f"{field}: {text}", names_of_classes)
+    if len(set(members_of.values())) > 1:
         kinds = {"name": "service class", "report_class": "report class", "workload": "workload", "mix": "groups file"}
         meant = "; ".join(
             f"{kinds[kind]}: {', '.join(parameters.classes[i].name for i in members)}"
-            for kind, members in found.items()
+            for kind, members in members_of.items()
         )
         raise QuestionError(field, name, f"{field}: {name!r} stands for several ({meant}); name the classes")
-    return next(iter(found.values()))
+    return next(iter(members_of.values()))

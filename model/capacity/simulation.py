@@ -52,21 +52,21 @@ def simulate_system(
     Raises:
         QuestionError: as :func:`model.capacity.ask.predict`; or a load without steady state.
     """
-    found = export_network(bundle, system, at)
+    export = export_network(bundle, system, at)
     result = simulate(
-        found.network, seed=seed, horizon=horizon, precision=precision, replications=replications, progress=progress
+        export.network, seed=seed, horizon=horizon, precision=precision, replications=replications, progress=progress
     )
-    ready, state = found.ready, found.state
-    bounds = [output for output in (_output(found, result, spec) for spec in figures_of(ready.parameters)) if output]
-    worst = max((e.half_width / e.value for e in _responses(found, result).values() if e.value > 0), default=0.0)
+    ready, state = export.ready, export.state
+    bounds = [output for output in (_output(export, result, spec) for spec in figures_of(ready.parameters)) if output]
+    worst = max((e.half_width / e.value for e in _responses(export, result).values() if e.value > 0), default=0.0)
     return Answer(
         system=system,
-        at=found.load.at,
+        at=export.load.at,
         model_version=bundle["model_version"],
         outputs=tuple(bounds),
-        bottleneck=_bottleneck(found, result),
+        bottleneck=_bottleneck(export, result),
         extrapolated=extrapolated(ready, state),
-        notes=(*found.load.notes, *unanswered(ready, state, population(state, ready)), *result.remarks),
+        notes=(*export.load.notes, *unanswered(ready, state, population(state, ready)), *result.remarks),
         evidence=as_plain(evidence(bundle, system_entry(bundle, system))),
         distance=distance(ready, state),
         solver={"method": f"simulation of {result.transactions:,} transactions", "relative_error": float(worst)},
@@ -74,28 +74,28 @@ def simulate_system(
     )
 
 
-def _responses(found: NetworkExport, result: SimulationResult) -> dict[str, Estimate]:
-    return {stream: result.classes[stream].response_s for stream in found.response}
+def _responses(export: NetworkExport, result: SimulationResult) -> dict[str, Estimate]:
+    return {stream: result.classes[stream].response_s for stream in export.response}
 
 
-def _output(found: NetworkExport, result: SimulationResult, spec: Figure) -> Output | None:
-    if spec.metric in found.load.asked and not spec.class_name:
+def _output(export: NetworkExport, result: SimulationResult, spec: Figure) -> Output | None:
+    if spec.metric in export.load.asked and not spec.class_name:
         return None
-    estimate = _figure(found, result, spec)
+    estimate = _figure(export, result, spec)
     if estimate is None or not math.isfinite(estimate.value):
         return None
     width = estimate.half_width if math.isfinite(estimate.half_width) else 0.0
-    condition = condition_of(found.ready, found.load, spec)
+    condition = condition_of(export.ready, export.load, spec)
     value = float(estimate.value)
     return Output(spec.metric, condition, value, value - float(width), value + float(width), spec.unit)
 
 
-def _figure(found: NetworkExport, result: SimulationResult, figure: Figure) -> Estimate | None:
+def _figure(export: NetworkExport, result: SimulationResult, figure: Figure) -> Estimate | None:
     """One figure of the simulation; None where it does not apply or the simulation does not give it."""
     measure = figure.quantity.from_simulation
-    estimate = INPUT if measure is None else measure(_Run(found, result), figure)
+    estimate = INPUT if measure is None else measure(_Run(export, result), figure)
     if estimate is INPUT:
-        draws = figure_draws(found.ready, found.state, figure)
+        draws = figure_draws(export.ready, export.state, figure)
         return None if draws is None else Estimate(float(draws[0]), 0.0)
     return cast(Estimate | None, estimate)
 
@@ -160,10 +160,10 @@ class _Run:
         return Estimate(estimate.value + less, estimate.half_width)
 
 
-def _bottleneck(found: NetworkExport, result: SimulationResult) -> Bottleneck:
+def _bottleneck(export: NetworkExport, result: SimulationResult) -> Bottleneck:
     """What is fullest and everything else that can fill; the simulated network is certain of its own."""
     shares = {limit.name: limit for limit in result.limits}
-    stations = [_station(found, result, limit) for limit in shares.values() if _named(found, limit)]
+    stations = [_station(export, result, limit) for limit in shares.values() if _named(export, limit)]
     stations.sort(key=lambda one: -(one.utilization_pct or 0.0))
     first = stations[0]
     ranked = tuple(Station(one.resource, one.utilization_pct, one.lo, one.hi, float(one is first)) for one in stations)
@@ -171,23 +171,23 @@ def _bottleneck(found: NetworkExport, result: SimulationResult) -> Bottleneck:
     return Bottleneck(first.resource, first.utilization_pct, first.lo, first.hi, 1.0, after, ranked)
 
 
-def _named(found: NetworkExport, limit: Limit) -> str:
+def _named(export: NetworkExport, limit: Limit) -> str:
     """What a prediction calls the limit; empty for what it does not name."""
     if limit.name == CP:
-        busy = found.state.busy[0, 0] / found.load.scenario.engines
+        busy = export.state.busy[0, 0] / export.load.scenario.engines
         return SHARE if limit.utilisation > 1.02 * busy else CPS
     if limit.name == ZIIP:
         return ZIIPS
     if limit.kind == "machine":
         return f"machine {limit.name}"
-    return next((one.resource for one in found.ready.limits if one.name == limit.name), "")
+    return next((one.resource for one in export.ready.limits if one.name == limit.name), "")
 
 
-def _station(found: NetworkExport, result: SimulationResult, limit: Limit) -> Station:
+def _station(export: NetworkExport, result: SimulationResult, limit: Limit) -> Station:
     by_name = dict(result.machines)
     by_name |= {name: resource.utilization for name, resource in result.resources.items()}
     by_name |= {name: station.utilization for name, station in result.stations.items()}
     seen = by_name[limit.name]
     scale = limit.utilisation / seen.value if seen.value else 0.0
     value, width = 100.0 * limit.utilisation, 100.0 * scale * seen.half_width
-    return Station(_named(found, limit), value, value - width, value + width)
+    return Station(_named(export, limit), value, value - width, value + width)

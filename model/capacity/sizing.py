@@ -117,7 +117,7 @@ def _tried(ready: System, scenario: Scenario, within: Targets) -> list[dict[str,
 
 def _parts_of_targets(ready: System, state: State, within: Targets) -> tuple[str, Array]:
     """The fullest resource by name, and (2, draws) it and the responses as parts of their targets; 0 without."""
-    used = {name: found[:, 0] for name, found in resources(ready, state.filled).items()}
+    used = {name: part[:, 0] for name, part in resources(ready, state.filled).items()}
     fullest = 100.0 * np.max(list(used.values()), axis=0) / within.busy_pct
     return max(used, key=lambda name: float(used[name][0])), np.stack([fullest, within.used(state)[:, 0]])
 
@@ -128,12 +128,12 @@ def _size_notes(
     """What to know of the number of engines that was found; where none was, of the likeliest."""
     notes, limit = [], bottleneck(ready, chosen)
     if ready.machine is not None and chosen.scenario.engines > ready.machine.engines:
-        found = f"{chosen.scenario.engines:g}"
-        notes.append(f"engines: the machine has {ready.machine.engines:g}; this answer assumes {found}")
+        number = f"{chosen.scenario.engines:g}"
+        notes.append(f"engines: the machine has {ready.machine.engines:g}; this answer assumes {number}")
     if value is None:
         notes.append(f"no number of engines up to {MOST_ENGINES} meets the targets at this rate")
-        found = f"{likeliest['engines']} engines, the likeliest number"
-        notes.append(f"{likeliest['limit']} keeps {found} from the targets")
+        number = f"{likeliest['engines']} engines, the likeliest number"
+        notes.append(f"{likeliest['limit']} keeps {number} from the targets")
     elif hi is None:
         notes.append(
             "no number of engines meets the targets with 95 % probability: effects other than engines are too uncertain"
@@ -152,19 +152,19 @@ def _on_machine(
         text = "machines: leave at.machine out; each machine of the list takes its place"
         raise QuestionError("machines", machine, text)
     try:
-        found = sized({**(at or {}), "machine": machine})
+        answer = sized({**(at or {}), "machine": machine})
     except QuestionError as refused:
         if refused.field == "at.machine":
             refused.field = "machines"
         raise
-    engines = found["engines"]["value"]
-    row = next((row for row in found["table"] if row["engines"] == engines), None)
+    engines = answer["engines"]["value"]
+    row = next((row for row in answer["table"] if row["engines"] == engines), None)
     return {
         "machine": machine,
-        "engines": found["engines"],
+        "engines": answer["engines"],
         "cpu_busy_pct": row and row["cpu_busy_pct"],
         "response_ms": row and row["response_ms"],
-        "bottleneck": found["bottleneck"],
+        "bottleneck": answer["bottleneck"],
     }
 
 
@@ -283,7 +283,7 @@ def _reached(ready: System, scenario: Scenario, within: Targets) -> dict[str, Ar
 
     def beyond(factors: Array) -> Array:
         """How far each resource, column by column, is above its target, at most 1 where a response has no end."""
-        shares = np.stack([found[:, i] for i, found in enumerate(share_of_target(factors).values())], axis=1)
+        shares = np.stack([share[:, i] for i, share in enumerate(share_of_target(factors).values())], axis=1)
         return np.where(shares < 1.0, shares - 1.0, 1.0 - 1.0 / np.maximum(shares, 1.0))
 
     names = list(share_of_target(np.ones((ready.draws, 1))))

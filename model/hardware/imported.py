@@ -79,8 +79,8 @@ class SysInfo:
 
     def ratings(self, name: str, origin: str) -> list[dict[str, Any]]:
         """Rows for the table, one for each number of CPs. SU/s is that of the z13 in the ratio of capabilities."""
-        known = machine(STAND_IN).rating
-        alone = known.su_per_s * known.capability / self.capability
+        reference = machine(STAND_IN).rating
+        alone = reference.su_per_s * reference.capability / self.capability
         return [
             {
                 "machine": name,

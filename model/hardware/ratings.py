@@ -78,8 +78,8 @@ class RatedMachine:
     def su_per_s(self, engines: float) -> float:
         """Service units a second of one of so many engines, see the formula of the module."""
         at = [math.log(rating.engines) for rating in self.ratings]
-        beside = [math.log(rating.su_per_s) - _log_factor(self.n_way, rating.engines) for rating in self.ratings]
-        return math.exp(_log_factor(self.n_way, engines) + _interpolated(math.log(engines), at, beside))
+        offsets = [math.log(rating.su_per_s) - _log_factor(self.n_way, rating.engines) for rating in self.ratings]
+        return math.exp(_log_factor(self.n_way, engines) + _interpolated(math.log(engines), at, offsets))
 
 
 def _log_factor(n_way: NWayFactors, engines: float) -> float:

@@ -123,16 +123,16 @@ def _holding(network: Network) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     for row in range(len(network.classes)):
         for at in flow.visited(row):
             op, runs = flow.ops[at], float(flow.runs[row, at])
-            held = [resource[name] for name, _ in op.held]
+            resources = [resource[name] for name, _ in op.held]
             if op.kind == "acquire":
                 taken = resource[op.name]
                 largest[taken] = max(largest[taken], op.units)
-                nested[taken] |= taken in held
+                nested[taken] |= taken in resources
             elif op.kind == "visit" and op.service is not None:
                 mean = op.service.mean + (op.extra.mean if op.extra else 0.0)
-                inside[row, held, column[op.name]] += runs * op.count * mean
-            elif op.kind == "fork" and held:
-                inside[row, held] += runs * _longest_branch(flow, at, row, column)
+                inside[row, resources, column[op.name]] += runs * op.count * mean
+            elif op.kind == "fork" and resources:
+                inside[row, resources] += runs * _longest_branch(flow, at, row, column)
     return inside, largest, nested
 
 

@@ -42,11 +42,11 @@ def overloaded_by_arrivals(net: Arrays, throughput: Floats | None = None) -> dic
             demand += float((throughput * each[:, k])[above].sum())
         if demand >= can[k] * FULL:
             out[station.name] = float(demand / can[k])
-    held = unwaited_holding(net, net.rates.clip(0), total_work)
+    needed = unwaited_holding(net, net.rates.clip(0), total_work)
     for rho, resource in enumerate(net.network.resources):
         places = resource.capacity * resource.instances
-        if held[rho] >= places:
-            out[resource.name] = float(held[rho] / places)
+        if needed[rho] >= places:
+            out[resource.name] = float(needed[rho] / places)
     return out
 
 

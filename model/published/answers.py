@@ -28,17 +28,17 @@ def at_point(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | Non
     rest = dict(at or {})
     if "point" not in rest:
         return rest
-    known = bundle["systems"].get(system)
-    networks = [] if known is None else [point.point for point in known.points]
-    points, asked = _points(bundle["conditions"], system), str(rest["point"])
-    if asked in networks or not points:
+    parameters = bundle["systems"].get(system)
+    networks = [] if parameters is None else [point.point for point in parameters.points]
+    points, name = _points(bundle["conditions"], system), str(rest["point"])
+    if name in networks or not points:
         return rest
-    if asked not in points:
-        raise QuestionError("at.point", asked, f"point: {asked!r} was not measured", sorted({*networks, *points}))
+    if name not in points:
+        raise QuestionError("at.point", name, f"point: {name!r} was not measured", sorted({*networks, *points}))
     del rest["point"]
-    for key, level in points[asked].items():
+    for key, level in points[name].items():
         if str(rest.setdefault(key, level)) != level:
-            raise QuestionError(f"at.{key}", rest[key], f"{key}: point {asked!r} was measured at {level!r}")
+            raise QuestionError(f"at.{key}", rest[key], f"{key}: point {name!r} was measured at {level!r}")
     return rest
 
 

@@ -40,22 +40,22 @@ def conditions_of(bundle: Mapping[str, Any], system: str) -> list[Condition]:
 
     if not has_conditions(bundle, system):
         return []
-    known = published(bundle["conditions"])
+    studies = published(bundle["conditions"])
     users = users_of(bundle, system)
-    measured = known.keys(system)
+    measured = studies.keys(system)
     # One population goes by several names.
     people = [key for key in measured if key in POPULATIONS]
     others = set(people) - {users.key if users is not None and users.key in people else people[0]} if people else set()
     # A level of another table may be a name.
-    numeric = {key for key in known.numbers(system) if all(map(number, measured.get(key, ())))}
-    found = [
+    numeric = {key for key in studies.numbers(system) if all(map(number, measured.get(key, ())))}
+    conditions = [
         Condition(key, levels, key in numeric, selects=key not in numeric and key not in ALTERNATIVES)
         for key, levels in measured.items()
         if key not in others and (key in numeric or len(levels) > 1)
     ]
-    found += [Condition(*option) for option in options_of(bundle, system).items() if option[0] not in measured]
+    conditions += [Condition(*option) for option in options_of(bundle, system).items() if option[0] not in measured]
     today = configured(bundle, system).items()
-    return [*sorted(found, key=_order), *_load(bundle, system), *(_as_today(*one) for one in today)]
+    return [*sorted(conditions, key=_order), *_load(bundle, system), *(_as_today(*one) for one in today)]
 
 
 def configured(bundle: Mapping[str, Any], system: str) -> dict[str, float]:

@@ -61,7 +61,7 @@ def mean_response(tables: Tables, facts: Facts, cell: Cell) -> Limited | None:
         return None
     (key, name), counts, rate, users = *levels.items(), _counts(table, cell), tables.rate(cell), _users(own)
     rates = {level: count * rate / sum(counts.values()) for level, count in counts.items()} if rate else {}
-    places = {level: found for level in rates if (found := _places(own, level)) is not None}
+    places = {level: capacity for level in rates if (capacity := _places(own, level)) is not None}
     free = [level for level in rates if level not in places]
     if name not in rates or users is None or not free:
         return None
@@ -94,12 +94,12 @@ def mean_response(tables: Tables, facts: Facts, cell: Cell) -> Limited | None:
 def _counts(table: Table, cell: Cell) -> dict[str, float]:
     """The transactions of a run by class, whatever became of them."""
     ((key, _),) = cell.factors
-    found: dict[str, float] = {}
+    totals: dict[str, float] = {}
     for other, (value, _) in table.values.items():
         level = other.level(key)
         if other.system == cell.system and level is not None and other.metric in TRANSACTION_COUNTS:
-            found[level] = found.get(level, 0.0) + value
-    return {level: count for level, count in found.items() if count > 0}
+            totals[level] = totals.get(level, 0.0) + value
+    return {level: count for level, count in totals.items() if count > 0}
 
 
 def _places(facts: Mapping[str, str], level: str) -> float | None:
@@ -112,8 +112,8 @@ def _places(facts: Mapping[str, str], level: str) -> float | None:
 
 def _users(facts: Mapping[str, str]) -> float | None:
     """The users of a system, of which its configuration names one sort."""
-    found = [count for name, fact in facts.items() if name.endswith(ASKING) and (count := number(fact)) is not None]
-    return found[0] if len(found) == 1 else None
+    counts = [count for name, fact in facts.items() if name.endswith(ASKING) and (count := number(fact)) is not None]
+    return counts[0] if len(counts) == 1 else None
 
 
 def _alike(own: Mapping[str, str], other: Mapping[str, str]) -> bool:

@@ -107,13 +107,13 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
         QuestionError: a count is no number above zero, or another key says the load too.
     """
     facts = bundle["conditions"].get("facts", {}).get(system, {})
-    found = {key: name for key in at if (name := _fact(bundle, system, facts, key)) is not None}
-    others = {key: name for key, name in found.items() if str(at[key]) != facts[name]}
+    names = {key: name for key in at if (name := _fact(bundle, system, facts, key)) is not None}
+    others = {key: name for key, name in names.items() if str(at[key]) != facts[name]}
     ratios = {
         key: _beyond(must_be_positive(f"at.{key}", at[key]), ends_of(facts[name])) for key, name in others.items()
     }
     ratios = {key: ratio for key, ratio in ratios.items() if ratio != 1.0}
-    rest = {key: value for key, value in at.items() if key not in found}
+    rest = {key: value for key, value in at.items() if key not in names}
     if REQUESTED_RATE in facts and (rate := number(str(rest.get(REQUESTED_RATE)))) is not None:
         del rest[REQUESTED_RATE]
         _one_load(REQUESTED_RATE, rest)
@@ -123,7 +123,7 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
         return None if rest == at else Counted(at, rest, 0.0, 0.0, frozenset(), 0.0, 0.0, ())
     notes, growing, waiting, sending, sending_sd = [], 1.0, 0.0, 0.0, 0.0
     for key, ratio in ratios.items():
-        name = found[key]
+        name = names[key]
         words = f"{key}: {' to '.join(map(number_text, ends_of(facts[name])))} were measured; "
         if _of(name, SENT):
             notes.append(words + "each is taken to need the same time, one after the other")
@@ -148,7 +148,7 @@ def counted(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Co
             notes.append(words + "each is taken to ask at the same rate")
             growing += _share(bundle, system, name) * (ratio - 1.0)
     if growing != 1.0:
-        _one_load(next(key for key in ratios if _of(found[key], (*ASKING, *CARRIED))), rest)
+        _one_load(next(key for key in ratios if _of(names[key], (*ASKING, *CARRIED))), rest)
         rest[GROWTH] = float(f"{100.0 * (growing - 1.0):.9g}")
     apart = sum(abs(math.log(ratio)) for ratio in ratios.values())
     waits = frozenset(row["metric"] for row in bundle["conditions"]["rows"] if row.get("mart_metric") in WAITING)
@@ -166,14 +166,14 @@ def ends_of(fact: str) -> list[float]:
 
     One where both are the same; empty where it is something else.
     """
-    found = [number(level) for level in SEVERAL.split(fact)]
-    levels = [level for level in found if level is not None]
-    return sorted({min(levels), max(levels)}) if levels and len(levels) == len(found) else []
+    ends = [number(level) for level in SEVERAL.split(fact)]
+    levels = [level for level in ends if level is not None]
+    return sorted({min(levels), max(levels)}) if levels and len(levels) == len(ends) else []
 
 
-def _beyond(asked: float, levels: Sequence[float]) -> float:
+def _beyond(count: float, levels: Sequence[float]) -> float:
     """What was asked over the nearest of what was measured."""
-    return asked / min(max(asked, levels[0]), levels[-1])
+    return count / min(max(count, levels[0]), levels[-1])
 
 
 def _fact(bundle: Mapping[str, Any], system: str, facts: Mapping[str, str], key: str) -> str | None:
@@ -182,8 +182,8 @@ def _fact(bundle: Mapping[str, Any], system: str, facts: Mapping[str, str], key:
 
     if key not in facts and key not in POPULATIONS:
         return None
-    known = published(bundle["conditions"])
-    measured = known.keys(system) if system in known.systems() else {}
+    studies = published(bundle["conditions"])
+    measured = studies.keys(system) if system in studies.systems() else {}
     if key in measured or (key in POPULATIONS and any(other in measured for other in POPULATIONS)):
         return None
     if key not in facts:

@@ -35,20 +35,20 @@ def figures(
     outputs, evidence = [], []
     quantities = set()
     notes: dict[str, list[str]] = {adjustment.note: [] for adjustment in chosen}
-    for found in predict(model, system, rest):
-        ends = found.value, found.lo, found.hi
-        quantity = quantity_of(found.metric, found.unit)
+    for output in predict(model, system, rest):
+        ends = output.value, output.lo, output.hi
+        quantity = quantity_of(output.metric, output.unit)
         quantities.add(quantity)
         if any(quantity in one.quantities for one in chosen):
             ends = adjusted(*ends, factor(chosen, str(quantity)))
-            if found.unit == PERCENT and ends[2] > FULL_PCT:
+            if output.unit == PERCENT and ends[2] > FULL_PCT:
                 ends = min(ends[0], FULL_PCT), min(ends[1], FULL_PCT), FULL_PCT
-                notes.setdefault(TOO_FEW, []).append(found.metric)
-        condition = "; ".join(f"{key}={level}" for key, level in found.condition.items())
-        outputs.append(answer.Output(found.metric, condition, *ends, found.unit))
-        evidence.append({"metric": found.metric, "condition": condition, **found.evidence})
-        for note in found.notes:
-            notes.setdefault(note, []).append(found.metric)
+                notes.setdefault(TOO_FEW, []).append(output.metric)
+        condition = "; ".join(f"{key}={level}" for key, level in output.condition.items())
+        outputs.append(answer.Output(output.metric, condition, *ends, output.unit))
+        evidence.append({"metric": output.metric, "condition": condition, **output.evidence})
+        for note in output.notes:
+            notes.setdefault(note, []).append(output.metric)
     for one in chosen:
         if not one.quantities & quantities:
             notes[f"{PREFIX}{one.name}: says nothing of the figures that are known here, so nothing changes"] = []

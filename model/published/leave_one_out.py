@@ -200,13 +200,13 @@ def _naive(rest: Table, level: _Level, cell: Cell) -> float:
     """The mean of the neighbouring levels, or the value at the other named level; NaN without one."""
     if rest.covariate in level.keys and cell.x is not None:
         return neighbours(rest.series(cell), cell.x)
-    found = [
+    errors = [
         value[0]
         for other, value in rest.values.items()
         if replace(other, factors=()) == replace(cell, factors=())
         and {key for key, other_level in cell.factors if other.level(key) != other_level} == set(level.keys)
     ]
-    return float(np.mean(found)) if found else math.nan
+    return float(np.mean(errors)) if errors else math.nan
 
 
 def _known_levels(tables: Tables) -> Iterator[_Level]:

@@ -138,14 +138,14 @@ def _by_internal_rate(
     internal = [output for output in measured.outputs if output.metric == ITR and output.value]
     if not internal or loads.keys() - {RATE, BUSY}:
         raise QuestionError(key, loads[key], f"{key}: no transaction rate was measured at {_words(conditions)}")
-    asked = must_be_positive(key, loads[key], FULL_PCT if key == BUSY else math.inf)
+    target = must_be_positive(key, loads[key], FULL_PCT if key == BUSY else math.inf)
     itr = computed.output(ITR)
     by = Factor(0.0, log_sd(itr) if itr else 0.0)
     outputs, full = [], []
     for output in (scaled(output, by) for output in internal):
         ends = (output.lo or 0.0, output.value or 0.0, output.hi or 0.0)
-        rates = [asked] * 3 if key == RATE else [asked * end / FULL_PCT for end in ends]
-        busy = [asked] * 3 if key == BUSY else [FULL_PCT * asked / end for end in reversed(ends)]
+        rates = [target] * 3 if key == RATE else [target * end / FULL_PCT for end in ends]
+        busy = [target] * 3 if key == BUSY else [FULL_PCT * target / end for end in reversed(ends)]
         if busy[1] > FULL_PCT:
             full.append(output.condition)
         for metric, (low, value, high), unit in ((RATE, rates, output.unit), (BUSY, busy, "pct")):
@@ -173,8 +173,8 @@ def _at_load(output: Output, before: Answer, after: Answer, growing: float, load
     if output.metric in RATES:
         by = Factor(math.log(growing), 0.0)
     elif output.metric == BUSY and BUSY in loads:
-        asked = float(loads[BUSY])
-        return replace(output, value=asked, lo=asked, hi=asked)
+        busy = float(loads[BUSY])
+        return replace(output, value=busy, lo=busy, hi=busy)
     elif (change := _change(before.output(output.metric), after.output(output.metric))) is not None:
         by = change
     elif goes_with_rate(output.metric, output.unit):

@@ -61,7 +61,7 @@ class Published:
         self._predictor = predictor(model)
         self._tables = self._predictor.tables
         self._conditions = Conditions(
-            self._predictor, model["facts"], lambda system, asked: any(True for _ in self._predict(system, asked))
+            self._predictor, model["facts"], lambda system, levels: any(True for _ in self._predict(system, levels))
         )
 
     def systems(self) -> tuple[str, ...]:
@@ -84,9 +84,9 @@ class Published:
                 if cell.system == system and is_closed(table, cell) and len(points) > 1 and table.covariate:
 
                     def throughput(count: float, cell: Cell = cell) -> tuple[float, float, float]:
-                        found = self._predictor.value(replace(cell, x=count))
-                        assert found is not None
-                        return found.low, found.value, found.high
+                        value = self._predictor.value(replace(cell, x=count))
+                        assert value is not None
+                        return value.low, value.value, value.high
 
                     place = table.covariate, table.block[1], table.unit(cell)
                     think_s = self._tables.think_s(cell, self._model["facts"])
@@ -109,21 +109,21 @@ class Published:
                 outputs[output.evidence["table"], output.metric, written(output.condition)] = output
         return self._once(system, list(outputs.values()))
 
-    def _predict(self, system: str, asked: Mapping[str, str]) -> Iterator[Output]:
+    def _predict(self, system: str, levels: Mapping[str, str]) -> Iterator[Output]:
         for table in self._conditions.of(system):
-            known = asked or self._conditions.measures(table, system) or not self._conditions.keys_of(table, system)
-            if not known or not all(self._conditions.key(table, system, key) for key in asked):
+            measured = levels or self._conditions.measures(table, system) or not self._conditions.keys_of(table, system)
+            if not measured or not all(self._conditions.key(table, system, key) for key in levels):
                 continue
-            for cell in self._conditions.cells(table, system, asked):
-                found = self._predictor.value(cell)
-                if found is not None:
-                    yield self._output(table, cell, found)
-        for entry in self._conditions.identities(system, asked):
-            condition = {**entry.condition, **asked}
-            found = self._predictor.identity(entry, condition)
-            if found is not None:
+            for cell in self._conditions.cells(table, system, levels):
+                value = self._predictor.value(cell)
+                if value is not None:
+                    yield self._output(table, cell, value)
+        for entry in self._conditions.identities(system, levels):
+            condition = {**entry.condition, **levels}
+            value = self._predictor.identity(entry, condition)
+            if value is not None:
                 evidence = {"table": entry.table, "basis": FOLLOWS}
-                yield Output(entry.metric, condition, found.value, found.low, found.high, entry.unit, (), evidence)
+                yield Output(entry.metric, condition, value.value, value.low, value.high, entry.unit, (), evidence)
 
     def _once(self, system: str, outputs: list[Output]) -> list[Output]:
         """Each figure once: one that several tables print alike, whatever words they have for the system, and of the
@@ -142,29 +142,29 @@ class Published:
             kept.setdefault((output.metric, written(place), output.value), output)
         return list(kept.values())
 
-    def _output(self, table: Table, cell: Cell, found: Value) -> Output:
-        notes = [found.note] if found.note else []
-        evidence: dict[str, Any] = {"table": table.block[1], "basis": found.basis}
+    def _output(self, table: Table, cell: Cell, value: Value) -> Output:
+        notes = [value.note] if value.note else []
+        evidence: dict[str, Any] = {"table": table.block[1], "basis": value.basis}
         measured = table.values.get(cell)
         if measured is not None:
             evidence["measured"] = measured[0]
-        if found.inference is not None:
-            evidence["points"] = found.inference.points
-            evidence["extrapolated"] = found.inference.extrapolated
-            if cell.x is not None and 0 < found.inference.points < FEW_POINTS:
-                points = found.inference.points
+        if value.inference is not None:
+            evidence["points"] = value.inference.points
+            evidence["extrapolated"] = value.inference.extrapolated
+            if cell.x is not None and 0 < value.inference.points < FEW_POINTS:
+                points = value.inference.points
                 notes.append(f"{points} measured level(s) of {table.covariate} are too few to judge the trend")
-            if found.inference.extrapolated:
+            if value.inference.extrapolated:
                 notes.append(f"outside the measured levels of {table.covariate}")
             behind = family(table, cell) in self._model.get("behind", ())
             if behind and measured is None:
-                notes.append(NEARER_LEVELS if found.inference.points else NEARER_FIGURES)
+                notes.append(NEARER_LEVELS if value.inference.points else NEARER_FIGURES)
         return Output(
             cell.metric,
             table.condition(cell),
-            found.value,
-            found.low,
-            found.high,
+            value.value,
+            value.low,
+            value.high,
             table.unit(cell),
             tuple(notes),
             evidence,
@@ -192,16 +192,16 @@ def fit(
     from model.published.hyperparameters import FIT_ITERATIONS, REFIT_ITERATIONS, fitted
     from model.published.leave_one_out import behind, left_out, scales
 
-    known = tuple(rows)
-    tables = Tables(known)
+    observations = tuple(rows)
+    tables = Tables(observations)
     hyperparameters = Predictor(tables, facts, choose=fitted(FIT_ITERATIONS)).hyperparameters()
     experiments = left_out(tables, facts, fitted(REFIT_ITERATIONS, hyperparameters))
     figures = [figure for experiment in experiments for figure in experiment.figures()]
     return {
         "schema": SCHEMA,
         "seed": seed,
-        "rows": [asdict(row) for row in known],
-        "facts": {system: dict(found) for system, found in facts.items()},
+        "rows": [asdict(row) for row in observations],
+        "facts": {system: dict(facts_of) for system, facts_of in facts.items()},
         "identities": [asdict(entry) for entry in identities],
         "hyperparameters": hyperparameters,
         "scales": scales(figures),

@@ -171,10 +171,10 @@ class Predictor:
         if cell not in self._values:
             self._depth += 1
             try:
-                found = self._following(cell) if self._depth <= DEEPEST else None
+                value = self._following(cell) if self._depth <= DEEPEST else None
             finally:
                 self._depth -= 1
-            self._values[cell] = found or self._inferred(cell)
+            self._values[cell] = value or self._inferred(cell)
         return self._values[cell]
 
     def regression(self, group: Group) -> Regression:
@@ -197,28 +197,28 @@ class Predictor:
 
     def identity(self, entry: Identity, condition: Mapping[str, str]) -> Value | None:
         """What an identity gives at a condition; None when an operand is not known."""
-        known: list[Value | float] = []
+        terms: list[Value | float] = []
         for operand in entry.operands:
             if operand.constant is not None:
-                known.append(operand.constant * operand.factor)
-            elif (found := self._operand(entry, operand, condition)) is not None:
-                known.append(_times(found, operand.factor))
+                terms.append(operand.constant * operand.factor)
+            elif (value := self._operand(entry, operand, condition)) is not None:
+                terms.append(_times(value, operand.factor))
             else:
                 return None
-        return _combine(entry.rule, known, entry.factor)
+        return _combine(entry.rule, terms, entry.factor)
 
     def _operand(self, entry: Identity, operand: Operand, condition: Mapping[str, str]) -> Value | None:
-        asked = {key: level for key, level in {**condition, **operand.condition}.items() if level not in ("", "*")}
+        levels = {key: level for key, level in {**condition, **operand.condition}.items() if level not in ("", "*")}
         system, table_name = operand.system or entry.system, operand.table or entry.table
         metric = operand.metric or entry.metric
         table = self.tables.blocks.get((entry.study, table_name))
-        cell = None if table is None else table.cell(system, metric, asked)
-        found = None if cell is None else self.value(cell)
-        if found is not None:
-            return found
+        cell = None if table is None else table.cell(system, metric, levels)
+        value = None if cell is None else self.value(cell)
+        if value is not None:
+            return value
         for other in self._by_metric.get((system, table_name, metric), ()):
-            if other.condition.keys() == asked.keys() and other is not entry:
-                return self.identity(other, asked)
+            if other.condition.keys() == levels.keys() and other is not entry:
+                return self.identity(other, levels)
         return None
 
     @cached_property
@@ -235,13 +235,13 @@ class Predictor:
             return None
         other, factor, leads = same
         there = replace(other, x=cell.x)
-        found = self.value(there) if leads or self._measured(there) is not None else None
-        return None if found is None else _times(found, factor)
+        value = self.value(there) if leads or self._measured(there) is not None else None
+        return None if value is None else _times(value, factor)
 
     def _measured(self, cell: Cell) -> tuple[float, float] | None:
         """The measured value and its standard error; None without, and where it is doubtful."""
-        known = self.tables.value(cell)
-        return known if known is not None and known[1] <= DOUBTFUL * abs(known[0]) else None
+        measured = self.tables.value(cell)
+        return measured if measured is not None and measured[1] <= DOUBTFUL * abs(measured[0]) else None
 
     def _following(self, cell: Cell) -> Value | None:
         if (same := self._elsewhere(cell)) is not None:
@@ -251,13 +251,13 @@ class Predictor:
         for total in self._sums_of(table):
             of = total.operands(cell)
             if of is not None:
-                known = self._all(of)
-                return None if known is None else _combine("sum", known, 1.0)
+                operands = self._all(of)
+                return None if operands is None else _combine("sum", operands, 1.0)
         if cell not in table.values:
             for entry in following(table, cell):
-                known = self._all(entry.operands)
-                if known is not None and (found := _computed(entry.value, known)) is not None:
-                    return found
+                operands = self._all(entry.operands)
+                if operands is not None and (value := _computed(entry.value, operands)) is not None:
+                    return value
             if (limited := class_limits.mean_response(self.tables, self.facts, cell)) is not None:
                 return _limited(limited)
         if block not in self._shares:
@@ -276,8 +276,8 @@ class Predictor:
 
     def _all(self, cells: Sequence[Cell]) -> list[Value] | None:
         """The values of all cells; None where one is not known."""
-        found = [value for value in map(self.value, cells) if value is not None]
-        return found if len(found) == len(cells) else None
+        values = [value for value in map(self.value, cells) if value is not None]
+        return values if len(values) == len(cells) else None
 
     def _inferred(self, cell: Cell) -> Value | None:
         table = self.tables.blocks[cell.block]
@@ -310,19 +310,19 @@ class Predictor:
         of_responses = class_limits.has_mean_responses(table) and table.unit(cell) in TIMES
         return UNPACED_TIMES if unpaced and of_responses and cell not in table.values else ""
 
-    def _perhaps_full(self, table: Table, cell: Cell, found: Value) -> Value:
+    def _perhaps_full(self, table: Table, cell: Cell, value: Value) -> Value:
         """The throughput of far more users than were measured, which may have stopped growing on the way."""
         if not is_closed(table, cell) or cell.x is None:
-            return found
+            return value
         furthest = BEYOND * max((level for level, _, _ in table.series(cell)), default=cell.x)
-        known = self.value(replace(cell, x=furthest)) if cell.x > furthest else None
-        return found if known is None else replace(found, low=min(found.low, known.low))
+        furthest_value = self.value(replace(cell, x=furthest)) if cell.x > furthest else None
+        return value if furthest_value is None else replace(value, low=min(value.low, furthest_value.low))
 
     def infer(self, cell: Cell) -> Inference | None:
         """What is measured of a cell, or predicted of it; None when nothing measured is related to it."""
         table = self.tables.blocks[cell.block]
-        if (known := self._measured(cell)) is not None:
-            return Inference(self._as_repeated(table, cell, *known), MEASURED, 1)
+        if (measured := self._measured(cell)) is not None:
+            return Inference(self._as_repeated(table, cell, *measured), MEASURED, 1)
         points = table.series(cell) if cell.x is not None else []
         outside = bool(points) and not spans(points, cell.x)
         levels = f"{len(points)} measured level{'s' if len(points) != 1 else ''} of {table.covariate}"
@@ -346,12 +346,12 @@ class Predictor:
             sd = math.hypot(sd, OUTSIDE_SD * min(abs(math.log(cell.x / x)) for x, _, _ in points))
         if table.unit(cell) == COUNT:
             sd = math.hypot(sd, math.sqrt(EVENTS / math.exp(mean)))
-        found = Predictive(mean, sd)
+        predictive = Predictive(mean, sd)
         if is_closed(table, cell):
-            found = replace(found, population=cell.x, think_s=self.tables.think_s(cell, self.facts))
+            predictive = replace(predictive, population=cell.x, think_s=self.tables.think_s(cell, self.facts))
         count = len(regression.cells)
         basis = f"regression over {levels}" if points else f"regression over {count} measured figures"
-        return Inference(found, basis, len(points), outside, names)
+        return Inference(predictive, basis, len(points), outside, names)
 
     @staticmethod
     def _as_repeated(table: Table, cell: Cell, value: float, se: float) -> Predictive:
@@ -382,14 +382,14 @@ class Predictor:
 
     def relatives(self, table: Table, cell: Cell) -> list[tuple[Cell, str]]:
         """Cells of the same metric that differ in one factor, with that; another system runs the same workload."""
-        found = {
+        keys = {
             replace(other, x=cell.x): apart[0]
             for other in table.values
             if other.metric == cell.metric and len(apart := differ(cell, other)) == 1
         }
         return [
             (other, key)
-            for other, key in found.items()
+            for other, key in keys.items()
             if other != cell and (key != SYSTEM or self.same_workload(other.system, cell.system))
         ]
 
@@ -464,11 +464,11 @@ def _bounds(values: list[float], unit: str) -> tuple[float, float]:
     return least, most
 
 
-def _limited(found: class_limits.Limited) -> Value:
+def _limited(limited: class_limits.Limited) -> Value:
     """A response that follows from the cycle of users, log-normal so that it is above nothing."""
-    distribution = Predictive.around(found.mean_s, found.sd_s)
+    distribution = Predictive.around(limited.mean_s, limited.sd_s)
     low, value, high = (float(f"{end:.{PREDICTED_DIGITS}g}") for end in distribution.quantiles(0.05, 0.5, 0.95))
-    return Value(value, low, high, distribution.draws(0), None, FOLLOWS, found.note)
+    return Value(value, low, high, distribution.draws(0), None, FOLLOWS, limited.note)
 
 
 def _times(value: Value, factor: float) -> Value:
@@ -476,16 +476,16 @@ def _times(value: Value, factor: float) -> Value:
     return Value(value.value * factor, ends[0], ends[1], value.draws * factor, value.inference, value.basis)
 
 
-def _combine(rule: str, known: Sequence[Value | float], factor: float) -> Value | None:
+def _combine(rule: str, operands: Sequence[Value | float], factor: float) -> Value | None:
     """A rule over values, and over their draws one by one."""
-    return _computed(lambda values: compute(rule, values, factor), known)
+    return _computed(lambda values: compute(rule, values, factor), operands)
 
 
-def _computed(rule: Callable[[list[float]], float | None], known: Sequence[Value | float]) -> Value | None:
-    exact = rule([part.value if isinstance(part, Value) else part for part in known])
+def _computed(rule: Callable[[list[float]], float | None], operands: Sequence[Value | float]) -> Value | None:
+    exact = rule([part.value if isinstance(part, Value) else part for part in operands])
     if exact is None:
         return None
-    columns = [part.draws if isinstance(part, Value) else np.full(DRAWS, part) for part in known]
+    columns = [part.draws if isinstance(part, Value) else np.full(DRAWS, part) for part in operands]
     drawn = [rule([float(column[i]) for column in columns]) for i in range(DRAWS)]
     draws = np.sort([exact if value is None else value for value in drawn])
     low, high = np.interp(np.array([0.05, 0.95]) * (DRAWS - 1), np.arange(DRAWS), draws).tolist()

@@ -41,36 +41,35 @@ def at_rate(bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], co
     Raises:
         QuestionError: a key or level is unknown, needs a network, or no rate or busy was measured there.
     """
-    asked = {key: loads[key] for key in (RATE, GROWTH, BUSY) if key in loads}
-    rest = {**conditions, **{key: value for key, value in loads.items() if key not in asked}}
+    rates = {key: loads[key] for key in (RATE, GROWTH, BUSY) if key in loads}
+    rest = {**conditions, **{key: value for key, value in loads.items() if key not in rates}}
     for key in rest:
         if (key in CHANGES and key != "machine") or key.startswith(NUMBERS):
             raise _refused(bundle, system, key, "no engine time was measured of it")
-    users = users_of(bundle, system) if asked else None
-    if users is not None and RATE in asked:
-        rate = must_be_positive(f"at.{RATE}", asked[RATE])
+    users = users_of(bundle, system) if rates else None
+    if users is not None and RATE in rates:
+        rate = must_be_positive(f"at.{RATE}", rates[RATE])
         return replace(_of_users(bundle, system, rest, users, rate), at={**conditions, **loads})
-    found = by_condition(bundle, system, rest)
-    if not asked:
-        return found
-    if users is not None and GROWTH in asked:
+    answer = by_condition(bundle, system, rest)
+    if not rates:
+        return answer
+    if users is not None and GROWTH in rates:
         raise _refused(bundle, system, GROWTH, "of which number of users is not said")
-    if len(asked) > 1:
-        raise QuestionError(f"at.{RATE}", asked, f"at: {' and '.join(asked)} say the load twice; give one of them")
-    ((key, value),) = asked.items()
-    growing = _growing(found, key, value)
-    outputs = tuple(_at_load(output, growing(output.condition)) for output in found.outputs)
-    moved = [now for now, before in zip(outputs, found.outputs, strict=True) if now is not before]
+    if len(rates) > 1:
+        raise QuestionError(f"at.{RATE}", rates, f"at: {' and '.join(rates)} say the load twice; give one of them")
+    ((key, value),) = rates.items()
+    growing = _growing(answer, key, value)
+    outputs = tuple(_at_load(output, growing(output.condition)) for output in answer.outputs)
+    moved = [now for now, before in zip(outputs, answer.outputs, strict=True) if now is not before]
     if not moved and key != GROWTH:
         what = "busy" if key == BUSY else "rate"
         raise _refused(bundle, system, key, f"no {what} of transactions was measured of it")
     if any(output.metric == BUSY and output.value == FULL_PCT for output in moved):
         note = "the engines are saturated: the rate cannot be reached"
-        found = replace(found, notes=(*found.notes, note))
-    still = sorted({output.metric for output in found.outputs} - {output.metric for output in moved})
-    return replace(
-        found, at={**conditions, **loads}, outputs=outputs, notes=(*found.notes, *_unchanged(still)), extrapolated=True
-    )  # fmt: skip
+        answer = replace(answer, notes=(*answer.notes, note))
+    still = sorted({output.metric for output in answer.outputs} - {output.metric for output in moved})
+    notes = (*answer.notes, *_unchanged(still))
+    return replace(answer, at={**conditions, **loads}, outputs=outputs, notes=notes, extrapolated=True)
 
 
 def beside_network(
@@ -88,31 +87,31 @@ def beside_network(
     if any(of_network_only(bundle["conditions"], system, key) for key in rest if key != POINT):
         return (), (), []
     try:
-        found = of_point(bundle, system, rest) if there else by_condition(bundle, system, rest)
+        answer = of_point(bundle, system, rest) if there else by_condition(bundle, system, rest)
     except QuestionError:
         return (), (), []
-    metrics = [output.metric for output in found.outputs]
+    metrics = [output.metric for output in answer.outputs]
     parts = {metric for metric in metrics if there and metrics.count(metric) > 1}
-    known = frozenset((RATE, *at, *(output.metric for output in answered))) - parts
+    answered_keys = frozenset((RATE, *at, *(output.metric for output in answered))) - parts
     if rest.keys() == at.keys():
         known_of = (*bundle["conditions"]["rows"], *bundle["conditions"]["identities"])
         tables = {entry["table"] for entry in known_of if entry["system"] == system}
-        figures = zip(found.outputs, found.evidence["figures"], strict=True)
+        figures = zip(answer.outputs, answer.evidence["figures"], strict=True)
         own = (o for o, one in figures if one["table"] in tables or not goes_with_rate(o.metric, o.unit))
-        more = tuple(output for output in own if output.metric not in known)
-        return more, (), _behind(found, more)
+        more = tuple(output for output in own if output.metric not in answered_keys)
+        return more, (), _behind(answer, more)
     rate = _rate_of(at, answered)
     if rate is None:
         return (), (), []
     must_be_positive(f"at.{RATE}", rate)
     # What is known whatever the load is the same answer each time.
     part = {} if rest else bundle["conditions"]
-    beside = cached(part, ("beside", system, known), lambda: _beside(found, known))
-    growing = {measured: with_rate(rate / measured) for _, measured in beside.figures if measured is not None}
+    studies = cached(part, ("beside", system, answered_keys), lambda: _beside(answer, answered_keys))
+    growing = {measured: with_rate(rate / measured) for _, measured in studies.figures if measured is not None}
     moved = tuple(
-        output if measured is None else _at_load(output, growing[measured]) for output, measured in beside.figures
+        output if measured is None else _at_load(output, growing[measured]) for output, measured in studies.figures
     )
-    return moved, beside.notes, beside.behind
+    return moved, studies.notes, studies.behind
 
 
 class _Beside(NamedTuple):
@@ -124,28 +123,28 @@ class _Beside(NamedTuple):
     behind: list[dict[str, Any]]
 
 
-def _beside(found: Answer, known: Collection[str]) -> _Beside:
+def _beside(answer: Answer, answered: Collection[str]) -> _Beside:
     """The figures of an answer by the studies that can be said at another load, but for `known` metrics."""
-    measured = _measured(found, RATE)
+    measured = _measured(answer, RATE)
     figures: list[tuple[Output, float | None]] = []
-    for output in found.outputs:
-        if output.metric in known or POINT in output.condition.split("="):
+    for output in answer.outputs:
+        if output.metric in answered or POINT in output.condition.split("="):
             continue
         if goes_with_rate(output.metric, output.unit):
             if (rate := measured(output.condition)) is not None:
                 figures.append((output, rate))
         elif kind_of(output.metric, output.unit) in STAYING:
             figures.append((output, None))
-    behind = _behind(found, [output for output, _ in figures])
+    behind = _behind(answer, [output for output, _ in figures])
     still = sorted({output.metric for output, rate in figures if rate is None})
     without = [{key: number_text for key, number_text in one.items() if key != "measured"} for one in behind]
     return _Beside(tuple(figures), _unchanged(still), without)
 
 
-def _behind(found: Answer, outputs: Sequence[Output]) -> list[dict[str, Any]]:
+def _behind(answer: Answer, outputs: Sequence[Output]) -> list[dict[str, Any]]:
     """What some figures of an answer by the studies rest on."""
     places = {(output.metric, output.condition) for output in outputs}
-    return [dict(one) for one in found.evidence["figures"] if (one["metric"], one["condition"]) in places]
+    return [dict(one) for one in answer.evidence["figures"] if (one["metric"], one["condition"]) in places]
 
 
 def _rate_of(at: Mapping[str, Any], answered: Sequence[Output]) -> float | None:
@@ -153,10 +152,10 @@ def _rate_of(at: Mapping[str, Any], answered: Sequence[Output]) -> float | None:
     if RATE in at:
         return float(at[RATE])
     of_all = (output for output in answered if OF_CLASS not in output.condition)
-    known = {output.metric: output.value for output in of_all if output.value}
-    if RATE in known:
-        return known[RATE]
-    itr, busy = known.get(ITR), known.get(BUSY)
+    rates = {output.metric: output.value for output in of_all if output.value}
+    if RATE in rates:
+        return rates[RATE]
+    itr, busy = rates.get(ITR), rates.get(BUSY)
     return itr * busy / FULL_PCT if itr and busy else None
 
 
@@ -188,55 +187,55 @@ def _at_load(output: Output, growing: Factor | None) -> Output:
     return scaled(output, replace(growing, log_sd=0.0) if exact else growing)
 
 
-def _growing(found: Answer, key: str, value: Any) -> Callable[[str], Factor | None]:
+def _growing(answer: Answer, key: str, value: Any) -> Callable[[str], Factor | None]:
     """By how much work grows, by the condition of a figure; None where what is asked for was not measured there."""
     if key == GROWTH:
         if (factor := growth_factor(f"at.{key}", value)) == 0.0:
             raise QuestionError(f"at.{key}", value, f"{key}: nothing is left at {value} %")
         everywhere = with_rate(factor)
         return lambda condition: everywhere
-    asked = must_be_positive(f"at.{key}", value, FULL_PCT if key == BUSY else math.inf)
-    measured = _measured(found, key)
+    target = must_be_positive(f"at.{key}", value, FULL_PCT if key == BUSY else math.inf)
+    measured = _measured(answer, key)
 
     def at_condition(condition: str) -> Factor | None:
         here = measured(condition)
-        return None if here is None else with_rate(asked / here)
+        return None if here is None else with_rate(target / here)
 
     return at_condition
 
 
-def _measured(found: Answer, key: str) -> Callable[[str], float | None]:
+def _measured(answer: Answer, key: str) -> Callable[[str], float | None]:
     """The rate, or the busy, that was measured at the condition of a figure; None where that is not one."""
-    known = [
+    measured = [
         (set(other.condition.split("; ")), other.value)
-        for other in found.outputs
+        for other in answer.outputs
         if other.value and (other.metric == BUSY if key == BUSY else other.metric in RATES and other.unit == PER_SECOND)
     ]
 
     @cache
     def at_condition(condition: str) -> float | None:
         own = set(condition.split("; "))
-        here = [value for part, value in known if part <= own] or [value for _, value in known]
+        here = [value for part, value in measured if part <= own] or [value for _, value in measured]
         return here[0] if len(set(here)) == 1 else None
 
     return at_condition
 
 
-def _of_users(bundle: Mapping[str, Any], system: str, asked: Mapping[str, Any], users: Users, rate: float) -> Answer:
+def _of_users(bundle: Mapping[str, Any], system: str, question: Mapping[str, Any], users: Users, rate: float) -> Answer:
     """The figures of as many users as make a rate."""
     if users.unit != PER_SECOND:
         raise _refused(bundle, system, RATE, f"its throughput was measured in {users.unit}")
-    if any(key in POPULATIONS for key in asked):
+    if any(key in POPULATIONS for key in question):
         raise _refused(bundle, system, RATE, "the number of users says the load already")
     count = float(f"{making(users, RATE, rate):.4g}")
-    found = by_condition(bundle, system, {**asked, users.key: count})
+    answer = by_condition(bundle, system, {**question, users.key: count})
     made = f"{number_text(rate)} {PER_SECOND} are made by {number_text(count)} {users.key}"
-    return replace(found, notes=(made, *found.notes))
+    return replace(answer, notes=(made, *answer.notes))
 
 
 def _refused(bundle: Mapping[str, Any], system: str, key: str, why: str) -> QuestionError:
     """The refusal of a load, with the conditions that may be asked for instead."""
     from model.published.model import published
 
-    known = published(bundle["conditions"]).keys(system)
-    return QuestionError(f"at.{key}", key, f"{key} cannot be asked of {system}: {why}", known)
+    studied_keys = published(bundle["conditions"]).keys(system)
+    return QuestionError(f"at.{key}", key, f"{key} cannot be asked of {system}: {why}", studied_keys)

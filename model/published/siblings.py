@@ -128,11 +128,11 @@ def _with_work(by_studies: Answer, computed: Answer, measured: Answer) -> Answer
     """A network's answer with as much more engine time as studies say of busy beside the network where it was
     `measured`; what waits for engines is left out.
     """
-    said, found = (next((o for o in answer.outputs if o.metric in BUSY), None) for answer in (by_studies, measured))
-    if said is None or found is None or not (said.lo and said.value and said.hi and found.value):
+    said, figure = (next((o for o in answer.outputs if o.metric in BUSY), None) for answer in (by_studies, measured))
+    if said is None or figure is None or not (said.lo and said.value and said.hi and figure.value):
         return computed
-    log, sd = math.log(said.value / found.value), math.log(said.value / said.lo) / Z90
-    outputs = (_of_work(output, log, sd, said.hi / found.value) for output in computed.outputs)
+    log, sd = math.log(said.value / figure.value), math.log(said.value / said.lo) / Z90
+    outputs = (_of_work(output, log, sd, said.hi / figure.value) for output in computed.outputs)
     answered = tuple(output for output in outputs if output.unit not in TIMES)
     return replace(computed, outputs=answered, bottleneck=by_studies.bottleneck, times=())
 

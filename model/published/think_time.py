@@ -41,17 +41,17 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
     users = users_of(bundle, system) if keys else None
     if users is None:
         return None
-    known = measured_cycle(bundle, system, users)
-    if any(key not in known for key in keys) or all(number(str(at[key])) == known[key] for key in keys):
+    measured = measured_cycle(bundle, system, users)
+    if any(key not in measured for key in keys) or all(number(str(at[key])) == measured[key] for key in keys):
         return None
-    think_s, size = known[THINK_TIME], known[FILE_SIZE] if users.unit == BYTES else 1.0
+    think_s, size = measured[THINK_TIME], measured[FILE_SIZE] if users.unit == BYTES else 1.0
     wanted = {key: must_be_positive(f"at.{key}", at[key]) for key in keys}
     rest = {key: value for key, value in at.items() if key not in keys}
     population = next((key for key in rest if key in POPULATIONS), None)
     if population is None:
         text = f"{keys[0]}: say of how many {users.key} too, such as {users.key}={users.most:.12g}"
         raise QuestionError(f"at.{keys[0]}", at[keys[0]], text)
-    found = by_condition(bundle, system, rest)
+    answer = by_condition(bundle, system, rest)
     count = must_be_positive(f"at.{population}", rest[population])
     cycle = _Cycle(users, think_s, size, wanted.get(THINK_TIME, think_s), wanted.get(FILE_SIZE, size))
     try:
@@ -68,20 +68,20 @@ def at_think_time(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any])
         with_throughput = goes_with_rate(output.metric, output.unit) and output.metric not in POPULATIONS
         return scaled(output, growing if with_throughput else less_sure)
 
-    cycle_then = " and ".join(f"{key} = {number_text(known[key])}" for key in keys)
+    cycle_then = " and ".join(f"{key} = {number_text(measured[key])}" for key in keys)
     many = f"{number_text(count)} {users.key} make the throughput of {number_text(same[1], 4)} of those"
     note = f"measured with {cycle_then}: {many}, as work does"
-    outputs = tuple(of(output) for output in found.outputs)
-    return replace(found, at=dict(at), outputs=outputs, notes=(note, *found.notes), extrapolated=True)
+    outputs = tuple(of(output) for output in answer.outputs)
+    return replace(answer, at=dict(at), outputs=outputs, notes=(note, *answer.notes), extrapolated=True)
 
 
 def measured_cycle(bundle: Mapping[str, Any], system: str, users: Users) -> dict[str, float]:
     """Think time in s and file size in MB that users were measured with, by key; empty where that is not enough to say
     how they go through a cycle."""
     facts = bundle["conditions"].get("facts", {}).get(system, {})
-    known = {key: x for key in (THINK_TIME, FILE_SIZE) if (x := number(facts.get(key, ""))) is not None}
+    cycle = {key: x for key in (THINK_TIME, FILE_SIZE) if (x := number(facts.get(key, ""))) is not None}
     needed = (THINK_TIME, FILE_SIZE) if users.unit == BYTES else (THINK_TIME,)
-    return known if all(key in known for key in needed) else {}
+    return cycle if all(key in cycle for key in needed) else {}
 
 
 @dataclass(frozen=True)

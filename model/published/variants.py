@@ -30,15 +30,15 @@ def with_options(predict: Predict, bundle: Mapping[str, Any], system: str, at: M
     Raises:
         QuestionError: no system shows what another one would do.
     """
-    asked = _asked(bundle, system, at)
-    if asked is None:
+    options = _asked(bundle, system, at)
+    if options is None:
         return None
     if (alike := measured_so(predict, bundle, system, at)) is not None:
-        found = predict(bundle, alike.system, alike.at)
-        return replace(found, system=system, at=dict(at), notes=(*alike.notes, *found.notes))
+        answer = predict(bundle, alike.system, alike.at)
+        return replace(answer, system=system, at=dict(at), notes=(*alike.notes, *answer.notes))
     own, siblings = _options(bundle, system), _siblings(bundle, system)
-    key, level = next(iter(asked.other.items()))
-    name, rest = _option(key), {**asked.rest, **{more: at[more] for more in asked.other if more != key}}
+    key, level = next(iter(options.other.items()))
+    name, rest = _option(key), {**options.rest, **{more: at[more] for more in options.other if more != key}}
     for one in siblings:
         for like in siblings:
             if one.has({name: level}) and like.has({name: own[name]}) and one.apart(like, (name,)):
@@ -62,15 +62,15 @@ class MeasuredSo:
 def measured_so(predict: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> MeasuredSo | None:
     """The system to ask in place of one with options: itself where they are its own, else a sibling that differs in
     them alone; None without one, and where a question names no options."""
-    asked = _asked(bundle, system, at)
-    if asked is None or not asked.other:
-        return None if asked is None else MeasuredSo(system, asked.rest, ())
-    wanted = {_option(key): level for key, level in asked.other.items()}
+    options = _asked(bundle, system, at)
+    if options is None or not options.other:
+        return None if options is None else MeasuredSo(system, options.rest, ())
+    wanted = {_option(key): level for key, level in options.other.items()}
     mine = _Sibling(system, _options(bundle, system), engines_of(bundle["conditions"]["facts"][system]))
     for one in _siblings(bundle, system):
         if one.has(wanted) and one.apart(mine, wanted):
-            words = " and ".join(f"{key} = {level}" for key, level in asked.other.items())
-            rest = _at_rate(predict, bundle, system, asked.rest)
+            words = " and ".join(f"{key} = {level}" for key, level in options.other.items())
+            rest = _at_rate(predict, bundle, system, options.rest)
             return MeasuredSo(one.system, rest, (f"{words}: answered as {one.system} was measured",))
     return None
 
@@ -89,10 +89,10 @@ def _asked(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> _As
 
     own = _options(bundle, system)
     conditions = published(bundle["conditions"]).keys(system) if own else {}
-    asked = {key: str(at[key]) for key in at if _option(key) in own and key not in conditions}
-    rest = {key: value for key, value in at.items() if key not in asked}
-    other = {key: level for key, level in asked.items() if not _is(level, own[_option(key)])}
-    return _Asked(rest, other) if asked else None
+    options = {key: str(at[key]) for key in at if _option(key) in own and key not in conditions}
+    rest = {key: value for key, value in at.items() if key not in options}
+    other = {key: level for key, level in options.items() if not _is(level, own[_option(key)])}
+    return _Asked(rest, other) if options else None
 
 
 def options_of(bundle: Mapping[str, Any], system: str) -> dict[str, tuple[str, ...]]:
@@ -106,7 +106,7 @@ def options_of(bundle: Mapping[str, Any], system: str) -> dict[str, tuple[str, .
     levels = {
         key: {one.options[key] for one in siblings if key in one.options and one.apart(mine, (key,))} for key in own
     }
-    return {key: tuple(sorted(found | {own[key]})) for key, found in levels.items() if found - {own[key]}}
+    return {key: tuple(sorted(levels_of | {own[key]})) for key, levels_of in levels.items() if levels_of - {own[key]}}
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,12 @@ def _siblings(bundle: Mapping[str, Any], system: str) -> list[_Sibling]:
     for row in conditions["rows"]:
         tables.setdefault(row["system"], set()).add((row["study"], row["table"]))
     own, workload = tables.get(system, set()), facts[system].get(WORKLOAD)
-    found = [
+    names = [
         name
         for name in tables
         if name in facts and (own & tables[name] or (workload and facts[name].get(WORKLOAD) == workload))
     ]
-    return [_Sibling(name, _options(bundle, name), engines_of(facts[name])) for name in sorted(found)]
+    return [_Sibling(name, _options(bundle, name), engines_of(facts[name])) for name in sorted(names)]
 
 
 def _options(bundle: Mapping[str, Any], system: str) -> dict[str, str]:
@@ -154,10 +154,10 @@ def _option(key: str) -> str:
 
 def _is(text: str, level: str) -> bool:
     """Whether some words name a level: `5.3` and `V5.3` name `CICS TS 5.3`, `in` names `inbound put`."""
-    known = [word.removeprefix("v") for word in level.casefold().split()]
+    parts = [word.removeprefix("v") for word in level.casefold().split()]
     words = [word.removeprefix("v") for word in text.casefold().split()]
     return bool(words) and all(
-        any(word == one or (word.isalpha() and one.startswith(word)) for one in known) for word in words
+        any(word == one or (word.isalpha() and one.startswith(word)) for one in parts) for word in words
     )
 
 
@@ -181,7 +181,7 @@ def _engine_time(predict: Predict, bundle: Mapping[str, Any], like: str, other: 
     return Factor(math.log(there.value / here.value), math.hypot(log_sd(here), log_sd(there)))
 
 
-def _at_work(found: Answer, by: Factor, at: Mapping[str, Any], note: str) -> Answer:
+def _at_work(answer: Answer, by: Factor, at: Mapping[str, Any], note: str) -> Answer:
     inverse = replace(by, log=-by.log)
     factors = {"cpu": by, "itr": inverse}
 
@@ -189,5 +189,5 @@ def _at_work(found: Answer, by: Factor, at: Mapping[str, Any], note: str) -> Ans
         quantity = CPU_OF.get(output.metric) or quantity_of(output.metric, output.unit)
         return scaled(output, factors[quantity]) if quantity in factors else output
 
-    outputs = tuple(map(of, found.outputs))
-    return replace(found, at=dict(at), outputs=outputs, notes=(note, *found.notes), extrapolated=True)
+    outputs = tuple(map(of, answer.outputs))
+    return replace(answer, at=dict(at), outputs=outputs, notes=(note, *answer.notes), extrapolated=True)

@@ -64,16 +64,16 @@ class Sharing:
         """
         total = own.weight + sum(one.weight for one in others)
 
-        def held(one: Sharer) -> Sharer:
+        def capped(one: Sharer) -> Sharer:
             most = engines * one.weight / total if one.capped else engines
             return replace(one, engines=min(one.engines, most))
 
-        ranked = sorted((held(one) for one in others if one.part > 0), key=lambda one: -one.part)
+        ranked = sorted((capped(one) for one in others if one.part > 0), key=lambda one: -one.part)
         few, rest = ranked[: MOST_OTHERS - 1], ranked[MOST_OTHERS - 1 :]
         if len(rest) > 1:
             weight, part = sum(one.weight for one in rest), sum(one.part for one in rest)
             rest = [Sharer(min(sum(one.engines for one in rest), engines), weight, part=part)]
-        return cls(engines - management, held(own), (*few, *rest))
+        return cls(engines - management, capped(own), (*few, *rest))
 
     def used(self, others: Array) -> Array:
         """Engines the others use where they ask for so many: who is held to its share gets no more."""
@@ -115,11 +115,11 @@ class Sharing:
         """Engines the LPAR gets where the others' use is at the nodes; beside others who ask for more than they get,
         too, what is steadily left."""
         others = OTHERS * self.physical
-        found = self.steadily_left(others)
-        waver = np.flatnonzero((others > 0) & (found <= self.physical - others + 1e-9))
+        engines = self.steadily_left(others)
+        waver = np.flatnonzero((others > 0) & (engines <= self.physical - others + 1e-9))
         for some in (waver[at : at + AT_ONCE] for at in range(0, len(waver), AT_ONCE)):
-            found[some] = np.minimum(found[some], self._table.chains.most(others[some]))
-        return found
+            engines[some] = np.minimum(engines[some], self._table.chains.most(others[some]))
+        return engines
 
     @cached_property
     def _parts(self) -> Array:
@@ -147,14 +147,14 @@ class _Table:
         i = np.searchsorted(OWN[1:-1], x)
         j = np.searchsorted(OTHERS[1:-1], y)
         a, b = (x - OWN[i]) / STEPS_OWN[i], (y - OTHERS[j]) / STEPS_OTHERS[j]
-        found = self._between(i, j, a, b)
-        if np.isnan(found).any():
+        servers = self._between(i, j, a, b)
+        if np.isnan(servers).any():
             wanted = np.zeros(self.found.shape, bool)
             for di, dj in ((0, 0), (0, 1), (1, 0), (1, 1)):
                 wanted[i + di, j + dj] = True
             self._fill(np.argwhere(wanted & np.isnan(self.found)))
-            found = self._between(i, j, a, b)
-        part = np.exp(found)
+            servers = self._between(i, j, a, b)
+        part = np.exp(servers)
         return np.where(own < limit, np.minimum(own + part * (limit - own), self.sharing.own.engines), limit)
 
     def _between(self, i: NDArray[np.intp], j: NDArray[np.intp], a: Array, b: Array) -> Array:
@@ -186,13 +186,13 @@ def _alike(own: Array, inside: Array, most: float) -> Array:
     return (low + high) / 2.0
 
 
-def _left(asked: Array, weights: Array, own: float, physical: float) -> Array:
+def _left(demand: Array, weights: Array, own: float, physical: float) -> Array:
     """What is left to one by weight, (...), where the others ask for so many engines, (..., others)."""
-    left, total = np.full(asked.shape[:-1], physical), np.where(asked > 0, weights, 0.0).sum(-1) + own
-    settled = asked <= 0
-    for _ in range(asked.shape[-1]):
-        below = ~settled & (asked <= (left / total)[..., None] * weights * (1.0 + 1e-12))
-        left = left - np.where(below, asked, 0.0).sum(-1)
+    left, total = np.full(demand.shape[:-1], physical), np.where(demand > 0, weights, 0.0).sum(-1) + own
+    settled = demand <= 0
+    for _ in range(demand.shape[-1]):
+        below = ~settled & (demand <= (left / total)[..., None] * weights * (1.0 + 1e-12))
+        left = left - np.where(below, demand, 0.0).sum(-1)
         total = total - np.where(below, weights, 0.0).sum(-1)
         settled |= below
     return left * own / total
@@ -209,11 +209,11 @@ class _Compositions:
         order = order[total[order] < self.states]
         self.counts, total = grid[order], total[order]
         self.starts = np.searchsorted(total, np.arange(self.states))
-        asked = np.minimum(self.counts, [one.engines for one in others])
-        left = np.minimum(own.engines, _left(asked, np.array([one.weight for one in others]), own.weight, physical))
+        demand = np.minimum(self.counts, [one.engines for one in others])
+        left = np.minimum(own.engines, _left(demand, np.array([one.weight for one in others]), own.weight, physical))
         numbers = np.arange(int(np.ceil(own.engines)) + 1)
         self.gets = np.minimum(numbers[:, None], left)
-        self.leaves = np.minimum(asked.sum(axis=1), physical - self.gets)
+        self.leaves = np.minimum(demand.sum(axis=1), physical - self.gets)
 
     def rates(self, chances: Sequence[Array]) -> tuple[Array, Array]:
         """(B, n, m) engines of the LPAR with n pieces and of the others with m, at these chances (B, n) of each."""
@@ -327,16 +327,16 @@ def _stationary(arriving: Array, theirs: Array, own: Array, others: Array, state
     bottom = np.swapaxes(within(0) + steps[-1] * own[:, 1, None, :], 1, 2)
     bottom[:, -1] = 1.0
     chance = np.linalg.solve(bottom, np.broadcast_to(one[:, -1:], (count, m, 1)))[..., 0]
-    found, mean = [chance.sum(axis=1)], np.zeros(count)
+    totals, mean = [chance.sum(axis=1)], np.zeros(count)
     for n, step in enumerate(reversed(steps), 1):
         chance = (chance[:, None] @ step)[:, 0]
-        found.append(chance.sum(axis=1))
-        mean += n * found[-1] if n < top else 0.0
+        totals.append(chance.sum(axis=1))
+        mean += n * totals[-1] if n < top else 0.0
     onwards = np.linalg.inv(one - r)
     rest = chance[:, None] @ onwards
     mean += top * rest.sum(axis=(1, 2)) + (rest @ r @ onwards).sum(axis=(1, 2))
-    whole = sum(found[:top]) + rest.sum(axis=(1, 2))
-    while len(found) < states:
+    whole = sum(totals[:top]) + rest.sum(axis=(1, 2))
+    while len(totals) < states:
         chance = (chance[:, None] @ r)[:, 0]
-        found.append(chance.sum(axis=1))
-    return np.maximum(np.stack(found[:states], axis=1), 0.0), mean / whole
+        totals.append(chance.sum(axis=1))
+    return np.maximum(np.stack(totals[:states], axis=1), 0.0), mean / whole

@@ -63,9 +63,9 @@ def gmc_response(transform: Callable[[float], float], rate: float, service: floa
         if log_factor > MOST_LOG:
             return service
         # Where the fraction is 0 over 0, its value beside that point.
-        beside = j if abs(servers * (1 - root) - j) > 1e-6 else j + 1e-4
-        near = transform(beside * each)
-        part = (servers * (1 - near) - beside) / (servers * (1 - root) - beside)
+        nearby = j if abs(servers * (1 - root) - j) > 1e-6 else j + 1e-4
+        near = transform(nearby * each)
+        part = (servers * (1 - near) - nearby) / (servers * (1 - root) - nearby)
         total += math.exp(log_factor) * part
     return float(service + 1 / total / (servers * each * (1 - root) ** 2))
 

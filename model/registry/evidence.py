@@ -34,7 +34,7 @@ def write_evidence(
     if len(validation.drift):
         names |= {*validation.drift["system"]}
     of_systems, others = each("metrics", sorted(names), lambda name: dict(_metrics(validation, name)))
-    return {key: value for found in of_systems.values() for key, value in found.items()}, faults | others
+    return {key: value for texts in of_systems.values() for key, value in texts.items()}, faults | others
 
 
 def _write_networks(bundle: Mapping[str, Any], folder: Path) -> Faults:

@@ -180,14 +180,14 @@ def make_champion(tracking_dir: Path, version: str, server: str | None = None) -
     """
     with tracking(tracking_dir, server) as mlflow:
         client = mlflow.MlflowClient()
-        found = {int(one.version): one for one in client.search_model_versions(f"name = '{MODEL_NAME}'")}
+        versions = {int(one.version): one for one in client.search_model_versions(f"name = '{MODEL_NAME}'")}
         try:
-            chosen = found[int(version.removeprefix(f"{MODEL_NAME}/"))]
+            chosen = versions[int(version.removeprefix(f"{MODEL_NAME}/"))]
             _bundle(mlflow, chosen)
         except (KeyError, ValueError, OSError, mlflow.exceptions.MlflowException) as error:
             why = f": {error}" if isinstance(error, bundles.BundleError) else ""
-            known = ", ".join(map(str, sorted(found))) or "none"
-            raise NoVersionError(f"version {version} cannot be put in service{why} (versions: {known})") from error
+            numbers = ", ".join(map(str, sorted(versions))) or "none"
+            raise NoVersionError(f"version {version} cannot be put in service{why} (versions: {numbers})") from error
         client.set_registered_model_alias(MODEL_NAME, CHAMPION, chosen.version)
 
 
@@ -280,8 +280,8 @@ def tracking(tracking_dir: Path, server: str | None) -> Iterator[Any]:
 
 def _registered(client: Any, bundle: Mapping[str, Any]) -> Any:
     """The latest version with this bundle; None where there is none."""
-    found = client.search_model_versions(f"name = '{MODEL_NAME}' and tags.bundle_sha256 = '{_digest(bundle)}'")
-    return max(found, key=lambda version: int(version.version), default=None)
+    versions = client.search_model_versions(f"name = '{MODEL_NAME}' and tags.bundle_sha256 = '{_digest(bundle)}'")
+    return max(versions, key=lambda version: int(version.version), default=None)
 
 
 def _log(

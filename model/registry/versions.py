@@ -20,12 +20,12 @@ def export_versions(tracking_dir: Path, path: Path, server: str | None = None) -
     What the file says already is not read again from the registry; a new registry counts from 1 again, so a version is
     known by when it was registered, too. RegistryDamagedError as :func:`model.registry.load_champion`.
     """
-    known = {(one["model_version"], one["registered_at"]): one for one in _read(path)}
+    described = {(one["model_version"], one["registered_at"]): one for one in _read(path)}
     with tracking(tracking_dir, server) as mlflow:
-        found = mlflow.MlflowClient().search_model_versions(f"name = '{MODEL_NAME}'")
-        latest = sorted(found, key=lambda version: int(version.version), reverse=True)[:MOST]
+        registered = mlflow.MlflowClient().search_model_versions(f"name = '{MODEL_NAME}'")
+        latest = sorted(registered, key=lambda version: int(version.version), reverse=True)[:MOST]
         versions = [
-            known.get((_name(one), _registered(one))) or _described(one, _bundle(mlflow, one)) for one in latest
+            described.get((_name(one), _registered(one))) or _described(one, _bundle(mlflow, one)) for one in latest
         ]
     return bundles.write({"versions": versions}, path)
 

@@ -84,10 +84,10 @@ def causes(history: History, new: NDArray[np.bool_], least_pct: float) -> list[C
         return []
     names, ended, cpu_s = _by_class(history)
     usual = _same_hours(history, ended, before)
-    known = np.isfinite(usual).all(axis=1)
+    complete = np.isfinite(usual).all(axis=1)
     cost = cpu_s[before].sum(axis=0) / np.maximum(ended[before].sum(axis=0), 1.0)
-    engine_s = float((history.seconds * history.engines)[new & known].sum())
-    busy_s = float(history.busy_s[new & known].sum())
+    engine_s = float((history.seconds * history.engines)[new & complete].sum())
+    busy_s = float(history.busy_s[new & complete].sum())
     if not engine_s or not busy_s:
         return []
 
@@ -100,16 +100,16 @@ def causes(history: History, new: NDArray[np.bool_], least_pct: float) -> list[C
             changes = [[growth - 1.0], n / (growth * n_usual) - 1.0, used / (n * cost) - 1.0]
         return np.concatenate(seconds), np.nan_to_num(np.concatenate(changes), posinf=0.0)
 
-    seconds, change = parts(new & known)
-    by_day = np.array([parts(before & known & (history.day == day))[1] for day in days])
+    seconds, change = parts(new & complete)
+    by_day = np.array([parts(before & complete & (history.day == day))[1] for day in days])
     sd = np.maximum(np.sqrt((by_day**2).mean(axis=0)), LEAST_SD)
     labels = [(RATE, ""), *((MIX, name) for name in names), *((COST, name) for name in names)]
-    found = [
+    all_causes = [
         Cause(kind, of, 100.0 * float(part) / engine_s, 100.0 * float(relative))
         for (kind, of), part, relative, z in zip(labels, seconds, change, np.abs(change) / sd, strict=True)
         if z > PLAINLY and abs(part) >= least_pct / 100.0 * busy_s
     ]
-    return sorted(found, key=lambda cause: -abs(cause.points))
+    return sorted(all_causes, key=lambda cause: -abs(cause.points))
 
 
 def _by_class(history: History) -> tuple[list[str], Array, Array]:

@@ -78,8 +78,8 @@ def challenge(
         own, history = standing["systems"][name], histories.get(name)
         reason = ""
         if history is not None and own.period:
-            found, worse = _on_new_days(own, history)
-            scores.append(found.assign(model_version=_version(standing, own)))
+            scored, worse = _on_new_days(own, history)
+            scores.append(scored.assign(model_version=_version(standing, own)))
             reason = reason or worse
         return _kept(standing, name, reason) if reason else None
 
@@ -118,8 +118,8 @@ def _version(standing: Mapping[str, Any], own: SystemParameters) -> str:
     return str((own.kept or standing)["model_version"])
 
 
-def _scores(found: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=ALL_COLUMNS)
+def _scores(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=ALL_COLUMNS)
 
 
 def drifted(scores: pd.DataFrame, record: pd.DataFrame) -> tuple[str, ...]:
@@ -169,11 +169,11 @@ def _outside_band(row: Mapping[str, Any]) -> bool:
 
 def _with_alarms(rows: list[dict[str, Any]], history: History, new: NDArray[np.bool_]) -> list[dict[str, Any]]:
     """The scores with ``alarm`` and ``cause``: of busy what the load explains, of a response what its CPU does."""
-    found = causes(history, new, MATTERS * BUSY_PCT)
+    reasons = causes(history, new, MATTERS * BUSY_PCT)
     alarmed = []
     for row in rows:
         busy, outside = row["metric"] == BUSY, _outside_band(row)
-        of = [one for one in found if busy or one.concerns(row["class"], history)] if busy or outside else []
+        of = [one for one in reasons if busy or one.concerns(row["class"], history)] if busy or outside else []
         names = [f"{one.kind} {one.of}".strip() for one in of] or [BAND] * outside
         none = "no change of rate, mix or cost explains it" if busy else UNEXPLAINED
         text = BETWEEN.join(one.text for one in of) or none * outside
@@ -192,17 +192,17 @@ def _on_new_days(own: SystemParameters, history: History) -> tuple[pd.DataFrame,
         return _scores([]), ""
     rows = _with_alarms(compared(SCHEME, System(own), history, ~new), history, new)
     times = {"first": str(later.start_local[0]), "last": str(later.start_local[-1])}
-    found = pd.DataFrame(rows, columns=ALL_COLUMNS[:-1]).assign(**times)
+    scored = pd.DataFrame(rows, columns=ALL_COLUMNS[:-1]).assign(**times)
     until = history.rows(history.day <= days[-1])
     before = until.day < days[-1]
     if not enough(until.rows(before)):
-        return found, ""
+        return scored, ""
     try:
         trial = System(calibrate_lpar(until.rows(before)))
     except NotCalibratable:
-        return found, ""
+        return scored, ""
     mine, theirs = (_errors(compared(SCHEME, one, until, before)) for one in (System(own), trial))
-    return found, _worse(theirs, mine, days[-1])
+    return scored, _worse(theirs, mine, days[-1])
 
 
 def _errors(rows: list[dict[str, Any]]) -> tuple[float, float]:

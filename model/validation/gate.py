@@ -38,11 +38,11 @@ class Check:
 
 def checks(table: pd.DataFrame) -> tuple[Check, ...]:
     """The gate's checks on an error table; a model that could not be held to any point does not pass."""
-    found = [_at_least("held-out values of totals", float((table["role"] == "total").sum()), FEWEST)]
+    results = [_at_least("held-out values of totals", float((table["role"] == "total").sum()), FEWEST)]
     total, part, response = (table[table["role"] == role] for role in ("total", "part", "response"))
     if len(total):
         errors, widths = total["error_pct"].abs(), total["half_width_pct"]
-        found += [
+        results += [
             _at_most("mean error of totals, %", float(errors.mean()), TOTAL_MEAN_PCT),
             _at_most("largest error of totals, %", float(errors.max()), TOTAL_MAX_PCT),
             _at_least("totals within their 90 % interval", float(total["covered"].mean()), COVERAGE),
@@ -53,16 +53,16 @@ def checks(table: pd.DataFrame) -> tuple[Check, ...]:
             ),
         ]
     if len(part):
-        found += [
+        results += [
             _at_most("mean error of address-space groups, %", float(part["error_pct"].abs().mean()), PART_MEAN_PCT),
             _at_least("groups within their 90 % interval", float(part["covered"].mean()), COVERAGE),
         ]
     if len(response):
-        found += [
+        results += [
             _at_most("mean error of responses, %", float(response["error_pct"].abs().mean()), RESPONSE_MEAN_PCT),
             _at_least("responses within their 90 % interval", float(response["covered"].mean()), COVERAGE),
         ]
-    return tuple(found)
+    return tuple(results)
 
 
 def passed(gate: Iterable[Check]) -> bool:

@@ -86,8 +86,8 @@ class Validation:
         columns = ["held_out", "metric", "class", "model_pct", "baseline", "baseline_pct"]
         baselines = _records(compared.rename(columns=named)[columns])
         seen = {"replayed": dict(self.replayed[system])} if system in self.replayed else {}
-        found = {"passed": None if gate is None else passed(gate), "checks": checks, "baselines": baselines}
-        return found | seen
+        verdict = {"passed": None if gate is None else passed(gate), "checks": checks, "baselines": baselines}
+        return verdict | seen
 
     def errors(self) -> list[dict[str, Any]]:
         """Errors by system, what was held out, metric and class: ``n, error_pct, worst_pct, coverage, half_width_pct``.
@@ -151,16 +151,16 @@ def _leave_one_out(
 ) -> tuple[list[str], Callable[[str], list[dict[str, Any]]]]:
     """The systems that have at least two points, and what gives the rows of one of them."""
     prototype = CapacityModel(descriptions) if model is None else model
-    known = dict(prototype.descriptions or {})
+    described = dict(prototype.descriptions or {})
     frame = as_frame(points)
     if frame.empty:
         return [], lambda _: []
-    frame = rows_of(frame, system_points(frame, {key: value.engines for key, value in known.items()})[0])
+    frame = rows_of(frame, system_points(frame, {key: value.engines for key, value in described.items()})[0])
     counts = frame["system_id"].value_counts(sort=False)
 
     def errors_of(system: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
-        about = known.get(system, SystemDescription(system))
+        about = described.get(system, SystemDescription(system))
         for index, row in frame[frame["system_id"] == system].iterrows():
             fitted = clone(prototype).fit(frame.drop(index=index))
             if system not in fitted.systems_:
@@ -222,7 +222,7 @@ def validate(
 
     A system whose validation ends in an error has no rows and no gate.
     """
-    known = histories or {}
+    by_name = histories or {}
     systems, errors_of = _leave_one_out(points, descriptions)
     gates: dict[str, tuple[Check, ...]] = {}
 
@@ -233,12 +233,12 @@ def validate(
         return rows
 
     def of_history(name: str) -> pd.DataFrame:
-        frame = origin.held_out(known[name])
+        frame = origin.held_out(by_name[name])
         gates.update({name: gate} if (gate := origin.checks(frame)) else {})
         return frame
 
     points_left_out, faults = each("validation", systems, of_points)
-    intervals_left_out, others = each("validation", sorted(known), of_history)
+    intervals_left_out, others = each("validation", sorted(by_name), of_history)
     table = _table(list(points_left_out.values()))
     kept = [frame for frame in intervals_left_out.values() if len(frame)]
     over_time = pd.concat(kept, ignore_index=True) if kept else pd.DataFrame(columns=origin.COLUMNS)
@@ -247,14 +247,14 @@ def validate(
 
 def _compared(parameters: SystemParameters) -> list[tuple[str, str]]:
     """One metric for each component that was measured: a usage group's first column, a response's own."""
-    found: dict[str, tuple[str, str]] = {}
+    figures: dict[str, tuple[str, str]] = {}
     for figure in figures_of(parameters):
         demand, response = parameters.demands.get(figure.series), parameters.responses.get(figure.series)
         if demand is not None and demand.points and not demand.assumed:
-            found.setdefault(figure.series, (figure.metric, "total" if demand.total else "part"))
+            figures.setdefault(figure.series, (figure.metric, "total" if demand.total else "part"))
         elif response is not None and response.points:
-            found.setdefault(figure.series, (figure.metric, "response"))
-    return list(found.values())
+            figures.setdefault(figure.series, (figure.metric, "response"))
+    return list(figures.values())
 
 
 def _row(

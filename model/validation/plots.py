@@ -124,8 +124,8 @@ def _usage(system: str, parameters: SystemParameters, points: pd.DataFrame, fold
     rates = np.linspace(0.05, 1.3, 60) * float(points["etr_tps"].max())
     for name, law in sorted(parameters.demands.items()):
         used = engines_in_use(law, np.broadcast_to(rates, (len(law.noise), len(rates))))
-        found = [Estimate.of(used[:, i]) for i in range(len(rates))]
-        curve = np.array([[one.value, one.lo, one.hi] for one in found])
+        estimates = [Estimate.of(used[:, i]) for i in range(len(rates))]
+        curve = np.array([[one.value, one.lo, one.hi] for one in estimates])
         (line,) = axes.plot(
             rates, curve[:, 0], linewidth=1.0, label=label(name if law.points else f"{name} (borrowed)")
         )

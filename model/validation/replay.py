@@ -40,7 +40,7 @@ class Transactions:
     response_s: Array
 
 
-def replayed(found: NetworkExport, recorded: Transactions, seed: int = 1) -> list[dict[str, Any]]:
+def replayed(export: NetworkExport, recorded: Transactions, seed: int = 1) -> list[dict[str, Any]]:
     """The recorded responses of each class beside those of the network, and how far apart their distributions are.
 
     Arrivals are the recorded ones. CPU varies as recorded around the calibrated mean, as a task's record has the time
@@ -56,25 +56,25 @@ def replayed(found: NetworkExport, recorded: Transactions, seed: int = 1) -> lis
         NothingToReplay: no class of the network has transactions enough.
     """
     names, counts = np.unique(recorded.classes, return_counts=True)
-    known = {str(name) for name, n in zip(names, counts, strict=True) if name in found.response and n >= FEWEST}
-    if not known:
+    chosen = {str(name) for name, n in zip(names, counts, strict=True) if name in export.response and n >= FEWEST}
+    if not chosen:
         raise NothingToReplay(
-            f"no class of the system ({', '.join(found.response)}) has {FEWEST} recorded transactions; "
+            f"no class of the system ({', '.join(export.response)}) has {FEWEST} recorded transactions; "
             f"recorded: {', '.join(map(str, names)) or 'none'}"
         )
-    kept = np.isin(recorded.classes, list(known))
+    kept = np.isin(recorded.classes, list(chosen))
     order = np.argsort(recorded.arrival_s[kept], kind="stable")
     arrival, cpu, response = (x[kept][order] for x in (recorded.arrival_s, recorded.cpu_s, recorded.response_s))
     classes = recorded.classes[kept][order]
     arrival = arrival - arrival[0]
-    parts = {name: _part(found, name, classes, arrival) for name in known}
-    network = _with_rest(found.network, parts)
+    parts = {name: _part(export, name, classes, arrival) for name in chosen}
+    network = _with_rest(export.network, parts)
     index = np.array([network.class_names.index(name) for name in classes], np.uint16)
-    random_classes = [c.name for c in network.classes if c.arrivals is not None and c.name not in known]
+    random_classes = [c.name for c in network.classes if c.arrivals is not None and c.name not in chosen]
     work = {CP: _work(network, classes, cpu)}
     _, left_s = replay(network, arrival, index, work, random_classes=random_classes, seed=seed)
     lasted = left_s - arrival
-    return [_row(name, parts[name], response[classes == name], lasted[classes == name]) for name in sorted(known)]
+    return [_row(name, parts[name], response[classes == name], lasted[classes == name]) for name in sorted(chosen)]
 
 
 def judged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -88,9 +88,9 @@ def judged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _part(found: NetworkExport, name: str, classes: NDArray[np.str_], arrival: Array) -> float:
+def _part(export: NetworkExport, name: str, classes: NDArray[np.str_], arrival: Array) -> float:
     """Part of a class's calibrated rate that the records have, at most 1."""
-    rate = next(c.arrivals.rate_per_s for c in found.network.classes if c.name == name and c.arrivals)
+    rate = next(c.arrivals.rate_per_s for c in export.network.classes if c.name == name and c.arrivals)
     return min(float((classes == name).sum()) / max(float(arrival[-1]), 1e-9) / rate, 1.0)
 
 

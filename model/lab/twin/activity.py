@@ -113,13 +113,13 @@ def live(twin: Twin, advance: Callable[[int, int], None] | None = None) -> Lived
 
 def _networks(twin: Twin, lpars: Sequence[Partition]) -> tuple[Network, ...]:
     """The network of each interval; the same object as long as nothing changes."""
-    found: dict[int, Network] = {}
+    networks: dict[int, Network] = {}
     out = []
     for start in twin.starts:
         releases = sum(release.from_utc <= start for release in twin.releases)
-        if releases not in found:
-            found[releases] = network_at(twin, lpars, start)
-        out.append(found[releases])
+        if releases not in networks:
+            networks[releases] = network_at(twin, lpars, start)
+        out.append(networks[releases])
     return tuple(out)
 
 

@@ -66,12 +66,12 @@ def system_of(lived: Lived, seen: Sequence[Measured], question: Question) -> Mea
     """The LPAR a question is about, the first where it names none or the twin as a whole."""
     if question.system in ("", lived.twin.system_id):
         return seen[0]
-    found = [m for m in seen if m.lpar.smf_sid == question.system]
-    if not found:
+    matches = [m for m in seen if m.lpar.smf_sid == question.system]
+    if not matches:
         raise LabError(
             f"ask.{question.name}: no system {question.system!r}; known: {', '.join(m.lpar.smf_sid for m in seen)}"
         )
-    return found[0]
+    return matches[0]
 
 
 def _factors(
@@ -104,15 +104,15 @@ def _classes(lived: Lived, m: Measured, name: str) -> list[str]:
     loads = {c: lived.twin.classes[c] for c in m.lpar.home_classes if c in lived.twin.classes}
     if name in loads:
         return [name]
-    found = [c for c, load in loads.items() if load.service_class.lower() == name.lower()]
-    found = found or [c for c, load in loads.items() if load.workload.lower() == name.lower()]
-    if not found:
-        known = [*loads, *m.service_classes, *dict.fromkeys(m.workloads)]
-        near = get_close_matches(name, known, 1)
+    matches = [c for c, load in loads.items() if load.service_class.lower() == name.lower()]
+    matches = matches or [c for c, load in loads.items() if load.workload.lower() == name.lower()]
+    if not matches:
+        names = [*loads, *m.service_classes, *dict.fromkeys(m.workloads)]
+        near = get_close_matches(name, names, 1)
         raise LabError(
-            f"no class {name!r}" + (f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}")
+            f"no class {name!r}" + (f"; did you mean {near[0]}?" if near else f"; known: {', '.join(names)}")
         )
-    return found
+    return matches
 
 
 def _at_rate(c: TransactionClass, rate: float, factor: float, response_s: float) -> TransactionClass:

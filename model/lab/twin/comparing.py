@@ -38,29 +38,29 @@ class Compared:
 
 def compare(twin: Twin, truths: Mapping[str, Mapping[str, Any]], ask: Ask) -> list[Compared]:
     """Ask every question of a twin and set each figure of the truth beside the one predicted."""
-    found = []
+    rows = []
     for question, truth in truths.items():
         try:
             answer = ask(truth["system"], asked_of_model(twin, truth["at"]))
         except ValueError as error:
-            found += [_row(question, output, None, str(error)) for output in truth["outputs"]]
+            rows += [_row(question, output, None, str(error)) for output in truth["outputs"]]
             continue
         predicted = _figures(answer)
         for output in truth["outputs"]:
             key = output["metric"], _of_what(output["condition"])
-            found.append(_row(question, output, predicted.get(key), "not answered"))
-        found.append(_bottleneck(question, truth, answer))
-    return found
+            rows.append(_row(question, output, predicted.get(key), "not answered"))
+        rows.append(_bottleneck(question, truth, answer))
+    return rows
 
 
 def asked_of_model(twin: Twin, at: Mapping[str, Any]) -> dict[str, Any]:
     """The changes as a model can know them: classes of the network by their service class."""
-    asked = {}
+    question = {}
     for key, value in at.items():
         kind, _, name = key.partition(".")
-        known = kind in ("growth_pct", "rate") and name in twin.classes
-        asked[f"{kind}.{twin.classes[name].service_class}" if known else key] = value
-    return asked
+        is_class = kind in ("growth_pct", "rate") and name in twin.classes
+        question[f"{kind}.{twin.classes[name].service_class}" if is_class else key] = value
+    return question
 
 
 def _figures(answer: Mapping[str, Any]) -> dict[tuple[str, tuple[str, ...]], Mapping[str, Any]]:
@@ -91,8 +91,8 @@ def _row(question: str, output: Mapping[str, Any], predicted: Mapping[str, Any] 
     error = value - truth if metric.endswith("_pct") else 100 * (value / truth - 1) if truth else None
     room = ROUNDING * abs(truth)
     # A response that may have no steady state has no upper limit.
-    held = None if lo is None else lo - room <= output["hi"] and (hi is None or output["lo"] <= hi + room)
-    return Compared(question, metric, condition, truth, value, lo, hi, error, held)
+    covered = None if lo is None else lo - room <= output["hi"] and (hi is None or output["lo"] <= hi + room)
+    return Compared(question, metric, condition, truth, value, lo, hi, error, covered)
 
 
 def _bottleneck(question: str, truth: Mapping[str, Any], answer: Mapping[str, Any]) -> Compared:

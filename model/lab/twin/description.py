@@ -301,7 +301,7 @@ def _need(entry: Mapping[str, Any], key: str, where: str = "the twin") -> Any:
     return entry[key]
 
 
-def _only(entry: Mapping[str, Any], where: str, known: tuple[str, ...]) -> None:
-    unknown = set(entry) - set(known)
+def _only(entry: Mapping[str, Any], where: str, allowed: tuple[str, ...]) -> None:
+    unknown = set(entry) - set(allowed)
     if unknown:
-        raise LabError(f"{where}: no key {', '.join(sorted(unknown))}; known: {', '.join(known)}")
+        raise LabError(f"{where}: no key {', '.join(sorted(unknown))}; known: {', '.join(allowed)}")

@@ -23,8 +23,10 @@ def with_known_use(network: Network, result: SimulationResult) -> SimulationResu
     A class that arrives by itself uses rate times demand of a station, where that is all of it. Where something is
     overloaded, work is held back: of that, all there is to get is used, and of the rest what was simulated.
     """
-    held = result.overloaded or any(behind(result, c.name, rate_of(network, result, c.name)) for c in network.classes)
-    work = {} if held else _known_work(network, result)
+    limited = result.overloaded or any(
+        behind(result, c.name, rate_of(network, result, c.name)) for c in network.classes
+    )
+    work = {} if limited else _known_work(network, result)
     stations = {
         station.name: replace(result.stations[station.name], utilization=_used(network, station, result, work))
         for station in network.stations
@@ -37,11 +39,11 @@ def with_known_use(network: Network, result: SimulationResult) -> SimulationResu
         name: Estimate.total([stations[s.name].utilization.scaled(s.servers / engines[name]) for s in pools])
         for name, pools in members.items()
     }
-    machines = {name: Estimate(min(found.value, 1.0), found.half_width) for name, found in machines.items()}
-    before = {name: found.utilization.value for name, found in result.stations.items()}
-    before |= {name: found.value for name, found in result.machines.items()}
-    now = {name: found.utilization.value for name, found in stations.items()}
-    now |= {name: found.value for name, found in machines.items()}
+    machines = {name: Estimate(min(estimate.value, 1.0), estimate.half_width) for name, estimate in machines.items()}
+    before = {name: estimate.utilization.value for name, estimate in result.stations.items()}
+    before |= {name: estimate.value for name, estimate in result.machines.items()}
+    now = {name: estimate.utilization.value for name, estimate in stations.items()}
+    now |= {name: estimate.value for name, estimate in machines.items()}
     limits = tuple(
         limit._replace(utilisation=limit.utilisation * now[limit.name] / before[limit.name])
         if before.get(limit.name)
@@ -53,21 +55,21 @@ def with_known_use(network: Network, result: SimulationResult) -> SimulationResu
 
 
 def _with_known_work(
-    network: Network, c: TransactionClass, found: ClassResult, work: dict[tuple[str, str], float]
+    network: Network, c: TransactionClass, of_class: ClassResult, work: dict[tuple[str, str], float]
 ) -> ClassResult:
     """The responses of a class as if its simulated transactions had done the work described, rather than what they
     happened to do: where engines are shared, waits go with the work that waits."""
     if c.arrivals is None or not all(isinstance(step, Visit | Acquire | Release) for step in c.route):
-        return found
+        return of_class
     longer_s = 0.0
     for s in network.stations:
-        part, used = found.parts.get(s.name), work.get((c.name, s.name))
+        part, used = of_class.parts.get(s.name), work.get((c.name, s.name))
         if part is not None and used is not None and part.using_s > 0:
             stretch = 1.0 + part.waiting_s / part.using_s if s.discipline.shares else 1.0
             longer_s += (used / c.arrivals.rate_per_s - part.using_s) * stretch
-    factor = 1.0 + longer_s / found.response_s.value if longer_s else 1.0
-    percentiles = {percent: time.scaled(factor) for percent, time in found.percentiles_s.items()}
-    return replace(found, response_s=found.response_s.scaled(factor), percentiles_s=percentiles)
+    factor = 1.0 + longer_s / of_class.response_s.value if longer_s else 1.0
+    percentiles = {percent: time.scaled(factor) for percent, time in of_class.percentiles_s.items()}
+    return replace(of_class, response_s=of_class.response_s.scaled(factor), percentiles_s=percentiles)
 
 
 def rate_of(network: Network, result: SimulationResult, name: str) -> Estimate:
@@ -95,7 +97,7 @@ def held_back(network: Network) -> dict[str, float]:
 
 def _known_work(network: Network, result: SimulationResult) -> dict[tuple[str, str], float]:
     """Engines that a class uses of a pool, by class and station, where rate times demand is all of it."""
-    seconds, found = demands(network), {}
+    seconds, work = demands(network), {}
     for k, c in enumerate(network.classes):
         operations = network.operations(c.name)
         # Engines that are kept until a coupling facility answers.
@@ -110,8 +112,8 @@ def _known_work(network: Network, result: SimulationResult) -> dict[tuple[str, s
         receiving = {s.overflow.to for s in visited if s.overflow is not None}
         for j, s in enumerate(network.stations):
             if _plain(s) and s.overflow is None and s.name not in receiving | spinning:
-                found[c.name, s.name] = c.arrivals.rate_per_s * float(seconds.demand_s[k, j]) / s.speeds[0]
-    return found
+                work[c.name, s.name] = c.arrivals.rate_per_s * float(seconds.demand_s[k, j]) / s.speeds[0]
+    return work
 
 
 def _plain(station: Station) -> bool:
@@ -121,23 +123,23 @@ def _plain(station: Station) -> bool:
 
 
 def _used(network: Network, station: Station, result: SimulationResult, work: dict[tuple[str, str], float]) -> Estimate:
-    found = result.stations[station.name]
+    simulated = result.stations[station.name]
     if station.name in result.overloaded:
-        return _all_there_is(network, station, found)
+        return _all_there_is(network, station, simulated)
     if not station.discipline.queues:
-        return found.utilization
-    by_class = found.utilization_by_class
-    known = {c: used / station.servers for (c, where), used in work.items() if where == station.name}
-    unsure = any(used > 0 for c, used in by_class.items() if c not in known)
-    total = sum(known.values()) + sum(used for c, used in by_class.items() if c not in known)
-    used = Estimate(min(total, 1.0), found.utilization.half_width if unsure else 0.0)
-    return used if known else found.utilization
+        return simulated.utilization
+    by_class = simulated.utilization_by_class
+    exact = {c: used / station.servers for (c, where), used in work.items() if where == station.name}
+    unsure = any(used > 0 for c, used in by_class.items() if c not in exact)
+    total = sum(exact.values()) + sum(used for c, used in by_class.items() if c not in exact)
+    used = Estimate(min(total, 1.0), simulated.utilization.half_width if unsure else 0.0)
+    return used if exact else simulated.utilization
 
 
-def _all_there_is(network: Network, station: Station, found: StationResult) -> Estimate:
+def _all_there_is(network: Network, station: Station, simulated: StationResult) -> Estimate:
     """All engines that an overloaded pool gets, if its work reached it and only its queue had yet to fill; beside other
     LPARs what these left it from moment to moment."""
     most = held_back(network)[station.name]
     machine = station.lpar and station.lpar.cec
     alone = machine is None or sum(s.lpar is not None and s.lpar.cec == machine for s in network.stations) == 1
-    return Estimate(most, 0.0) if alone and found.utilization.value > 0.9 * most else found.utilization
+    return Estimate(most, 0.0) if alone and simulated.utilization.value > 0.9 * most else simulated.utilization

@@ -101,13 +101,13 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
     cost = np.ones(len(a.busy_s)) if network.station(lpar.cp).smt else a.stretch_cost[:, cp]
     here = sorted(set().union(*rows.values()))
     ds, fs = [column[name] for name in devices], [column[name] for name in facilities]
-    known = {*ds, *fs, cp, *([ziip] if ziip is not None else [])}
-    others = [s for s, station in enumerate(network.stations) if s not in known and _is_elsewhere(station)]
+    engines = {*ds, *fs, cp, *([ziip] if ziip is not None else [])}
+    others = [s for s, station in enumerate(network.stations) if s not in engines and _is_elsewhere(station)]
     first = {name: twin.classes[classes[0]] for name, classes in members.items()}
     goals = {name: lived.goals_ms[ks[0]] for name, ks in rows.items()}
     holds = demands(network).acquires > 0
-    held = np.array([holds[ks].any(axis=0) for ks in rows.values()])
-    subsystems = tuple(_subsystem(load, bool(own.any())) for load, own in zip(first.values(), held, strict=True))
+    holders = np.array([holds[ks].any(axis=0) for ks in rows.values()])
+    subsystems = tuple(_subsystem(load, bool(own.any())) for load, own in zip(first.values(), holders, strict=True))
     cp_s = added((own + a.overflow_s[:, :, cp]) * cost[:, None] + a.spin_s[:, :, cp])
     ziip_s = added(column_or_zero(a.using_s, ziip))
     cp_waiting_s, ziip_waiting_s = added(a.waiting_s[:, :, cp]), added(column_or_zero(a.waiting_s, ziip))
@@ -121,7 +121,7 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
         goals_ms=tuple(goals.values()),
         subsystems=subsystems,
         resources=network.resource_names,
-        names=np.array([held[[one == own != "" for one in subsystems]].any(axis=0) for own in subsystems]),
+        names=np.array([holders[[one == own != "" for one in subsystems]].any(axis=0) for own in subsystems]),
         facilities=facilities,
         devices=devices,
         ended=added(a.ended, home),
@@ -190,8 +190,8 @@ def _in_regions(m: Measured, network: Network, regions: Sequence[str]) -> Measur
         changed[field] = np.concatenate([values * alone, of_regions], axis=1)
     firsts = [members[0] for members in inside]
     for field in ("importances", "workloads", "goals_ms"):
-        known = getattr(m, field)
-        changed[field] = (*known, *(known[c] for c in firsts))
+        recorded = getattr(m, field)
+        changed[field] = (*recorded, *(recorded[c] for c in firsts))
     none = np.zeros((len(names), m.names.shape[1]), bool)
     return replace(
         m, **changed, service_classes=(*m.service_classes, *names), subsystems=(*m.subsystems, *("" for _ in names)),
@@ -202,8 +202,8 @@ def _in_regions(m: Measured, network: Network, regions: Sequence[str]) -> Measur
 def _subsystem(load: ClassLoad, holds: bool) -> str:
     """The subsystem type by which a class is classified; empty where no transaction manager reports its states."""
     named = f"{load.workload} {load.service_class}".upper()
-    known = next((kind for kind in TRANSACTION_MANAGERS if kind in named), "")
-    return known or (load.workload.upper()[:4] if holds else "")
+    kind_of_load = next((kind for kind in TRANSACTION_MANAGERS if kind in named), "")
+    return kind_of_load or (load.workload.upper()[:4] if holds else "")
 
 
 def is_device(station: Station) -> bool:
@@ -221,16 +221,16 @@ def _is_elsewhere(station: Station) -> bool:
 
 def _members(lived: Lived, lpar: Partition) -> dict[str, list[str]]:
     """The network's classes of each service class on an LPAR."""
-    found: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = {}
     for name in lpar.classes:
         if name in lived.twin.classes:
-            found.setdefault(lived.twin.classes[name].service_class, []).append(name)
-    return found
+            members.setdefault(lived.twin.classes[name].service_class, []).append(name)
+    return members
 
 
 def machine_of(network: Network, station: str) -> tuple[str, int]:
     """The machine of an engine pool and its physical engines: its own where it is shared with nobody."""
-    found = network.station(station)
-    if found.lpar is None:
-        return "", found.servers
-    return found.lpar.cec, round(next(c.engines for c in network.cecs if c.name == found.lpar.cec))
+    here = network.station(station)
+    if here.lpar is None:
+        return "", here.servers
+    return here.lpar.cec, round(next(c.engines for c in network.cecs if c.name == here.lpar.cec))

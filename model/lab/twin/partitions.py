@@ -39,14 +39,14 @@ def partitions(network: Network, system_id: str) -> tuple[Partition, ...]:
     sids: list[str] = []
     for station in cps:
         sids.append(_sid(station.name if len(cps) > 1 else system_id, sids))
-    found = []
+    sharers = []
     for station, sid in zip(cps, sids, strict=True):
         uses = [c for row, c in enumerate(network.class_names) if work[row, column[station.name]] > 0]
         alone = [c for c in network.class_names if c not in home] if station is cps[0] else []
         ziips = [name for name, cp in pools.items() if cp == station.name]
         if len(ziips) > 1:
             raise LabError(f"station {station.name!r}: more than one zIIP pool: {', '.join(ziips)}")
-        found.append(
+        sharers.append(
             Partition(
                 sid,
                 station.name,
@@ -55,7 +55,7 @@ def partitions(network: Network, system_id: str) -> tuple[Partition, ...]:
                 tuple(c for c in network.class_names if home.get(c) == station.name or c in alone),
             )
         )
-    return tuple(found)
+    return tuple(sharers)
 
 
 def is_cp(station: Station) -> bool:

@@ -111,8 +111,8 @@ def _cics(d: Draft) -> None:
     d.resources += [Resource(name="MXT", kind="mxt", capacity=int(d.random.integers(30, 90)))]
     d.resources += [Resource(name="QR", kind="tcb", capacity=1, instances=int(d.random.integers(3, 7)))]
     before, io, after = d.work("cp", 1.0, 4.0)
-    held = tuple(replace(v, holding=("QR",)) if isinstance(v, Visit) else v for v in (before, io, after))
-    route = (Acquire(resource="MXT"), held[0], io, held[2], Release(resource="MXT"))
+    visits = tuple(replace(v, holding=("QR",)) if isinstance(v, Visit) else v for v in (before, io, after))
+    route = (Acquire(resource="MXT"), visits[0], io, visits[2], Release(resource="MXT"))
     d.add("inquiry", route, workload="CICS")
     d.add("update", (Acquire(resource="MXT"), *d.work("cp"), Release(resource="MXT")), workload="CICS")
     d.mix("cp", 1)
@@ -247,8 +247,8 @@ def _production(d: Draft) -> None:
         d.resources.append(Resource(name=f"QR {lpar}", kind="tcb", capacity=1, instances=int(d.random.integers(3, 7))))
         for kind in ("inquiry", "update"):
             before, io, after = (_varied(d, visit) for visit in d.work(cp, 1.0, 6.0))
-            held = (replace(before, holding=(f"QR {lpar}",)), io, replace(after, holding=(f"QR {lpar}",)))
-            _of_regions(d, f"{kind} {name}", held, "CICSHI", "CICS", "CICSRGN", 2)
+            visits = (replace(before, holding=(f"QR {lpar}",)), io, replace(after, holding=(f"QR {lpar}",)))
+            _of_regions(d, f"{kind} {name}", visits, "CICSHI", "CICS", "CICSRGN", 2)
         _of_regions(
             d, f"message {name}", tuple(_varied(d, v) for v in d.work(cp, 2.0, 8.0)), "IMSHI", "IMS", "IMSMPR", 2
         )
@@ -371,9 +371,9 @@ def _loaded(d: Draft, network: Network, peak: float) -> Network:
         weights = np.array([network.stations[i].lpar.weight for i in members])  # type: ignore[union-attr]
         parts = cec.engines * weights / weights.sum()
         used[members] = np.maximum(used[members], (by_hour[members] / parts[:, None]).max(axis=1))
-    held = [_held_s(c.route) for c in network.classes]
+    holdings = [_held_s(c.route) for c in network.classes]
     for resource in network.resources:
-        serial = np.array([h.get(resource.name, 0.0) for h in held]) * rates * growth
+        serial = np.array([h.get(resource.name, 0.0) for h in holdings]) * rates * growth
         used = np.append(used, (serial @ factors).max() / (resource.capacity * resource.instances))
     scale = peak / used.max()
     classes = tuple(
@@ -392,7 +392,7 @@ def _arrivals(rate_per_s: float, batch: Distribution | None) -> Arrivals:
 
 def _held_s(route: Route) -> dict[str, float]:
     """Seconds of service for which each resource is held, by name."""
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     open_: set[str] = set()
     for step in route:
         if isinstance(step, Acquire):
@@ -401,5 +401,5 @@ def _held_s(route: Route) -> dict[str, float]:
             open_.discard(step.resource)
         elif isinstance(step, Visit):
             for name in open_ | set(step.holding):
-                found[name] = found.get(name, 0.0) + step.count * step.service.mean
-    return found
+                seconds[name] = seconds.get(name, 0.0) + step.count * step.service.mean
+    return seconds

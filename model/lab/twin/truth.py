@@ -130,7 +130,7 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
 
 def _of_class(condition: str, names: list[str], network: Network, result: SimulationResult) -> list[Output]:
     """Rate and response of a service class; no response of one that falls behind."""
-    found = [result.classes[name] for name in names]
+    results = [result.classes[name] for name in names]
     rates = [rate_of(network, result, name) for name in names]
     rate = Estimate.total(rates)
     if any(behind(result, name, own) for name, own in zip(names, rates, strict=True)):
@@ -139,9 +139,9 @@ def _of_class(condition: str, names: list[str], network: Network, result: Simula
             _output("response_ms", condition, None, "ms"),
             _output("response_p90_ms", condition, None, "ms"),
         ]
-    weights = [c.throughput_per_s.value / rate.value if rate.value > 0 else 1.0 for c in found]
-    response = Estimate.total([c.response_s.scaled(w) for c, w in zip(found, weights, strict=True)])
-    each = [c.percentiles_s for c in found]
+    weights = [c.throughput_per_s.value / rate.value if rate.value > 0 else 1.0 for c in results]
+    response = Estimate.total([c.response_s.scaled(w) for c, w in zip(results, weights, strict=True)])
+    each = [c.percentiles_s for c in results]
     p90 = each[0][90.0] if len(each) == 1 else mixed_percentile(each, weights, 90.0)
     return [
         _output("etr_tps", condition, rate, "1/s"),
@@ -153,19 +153,19 @@ def _of_class(condition: str, names: list[str], network: Network, result: Simula
 def mixed_percentile(percentiles: list[dict[float, Estimate]], weights: list[float], percent: float) -> Estimate:
     """A percentile of several classes together; between their percentiles, times are taken to be exponential."""
 
-    def beyond(found: dict[float, Estimate], time_s: float) -> float:
+    def beyond(by_percentile: dict[float, Estimate], time_s: float) -> float:
         """Part of a class that takes longer."""
-        times = np.array([0.0, *(found[p].value for p in sorted(found))])
-        logs = np.log([1.0, *(1.0 - p / 100.0 for p in sorted(found))])
+        times = np.array([0.0, *(by_percentile[p].value for p in sorted(by_percentile))])
+        logs = np.log([1.0, *(1.0 - p / 100.0 for p in sorted(by_percentile))])
         slope = (logs[-1] - logs[-2]) / max(times[-1] - times[-2], 1e-12)
         return float(np.exp(np.interp(time_s, times, logs) + slope * max(time_s - times[-1], 0.0)))
 
-    low, high = 0.0, 10.0 * max(found[percent].value for found in percentiles)
+    low, high = 0.0, 10.0 * max(by_percentile[percent].value for by_percentile in percentiles)
     for _ in range(50):
         middle = (low + high) / 2.0
-        longer = sum(w * beyond(found, middle) for w, found in zip(weights, percentiles, strict=True))
+        longer = sum(w * beyond(by_percentile, middle) for w, by_percentile in zip(weights, percentiles, strict=True))
         low, high = (middle, high) if longer > 1.0 - percent / 100.0 else (low, middle)
-    spread = sum(w * found[percent].half_width for w, found in zip(weights, percentiles, strict=True))
+    spread = sum(w * by_percentile[percent].half_width for w, by_percentile in zip(weights, percentiles, strict=True))
     return Estimate(high, spread)
 
 
@@ -213,10 +213,10 @@ def _share(result: SimulationResult, limit: Limit) -> Estimate:
 
 def _output(metric: str, condition: str, estimate: Estimate | None, unit: str) -> Output:
     if estimate is None or math.isnan(estimate.value):
-        known: dict[str, Any] = dict.fromkeys(("value", "lo", "hi"))
+        figures: dict[str, Any] = dict.fromkeys(("value", "lo", "hi"))
     else:
-        known = _bounds(estimate, "value")
-    return {"metric": metric, "condition": condition, **known, "unit": unit}
+        figures = _bounds(estimate, "value")
+    return {"metric": metric, "condition": condition, **figures, "unit": unit}
 
 
 def _bounds(estimate: Estimate, name: str) -> dict[str, float]:

@@ -57,7 +57,7 @@ def _hour_of_week(times: Sequence[datetime], when: str) -> list[int]:
     except (IndexError, ValueError):
         raise LabError(f"when: {when!r} is no hour of the week such as mon 10:00") from None
     day = DAYS.index(when[:3].casefold())
-    found = [row for row, time in enumerate(times) if time.weekday() == day and time.hour == hour]
-    if not found:
+    intervals = [row for row, time in enumerate(times) if time.weekday() == day and time.hour == hour]
+    if not intervals:
         raise LabError(f"when: no interval was recorded in the hour {when}")
-    return found
+    return intervals

@@ -75,9 +75,9 @@ def as_text(solution: Solution) -> str:
                 parts.append([name, station, busy, _time(service), waits, _number(solution.queue_length[r, k])])
         for rho, resource in enumerate(solution.resources):
             if solution.held[r, rho] > 0 or solution.wait_s[r, rho] > 0:
-                held = f"{_number(solution.held[r, rho])} held"
+                units = f"{_number(solution.held[r, rho])} held"
                 queue = solution.throughput_per_s[r] * solution.wait_s[r, rho]
-                parts.append([name, resource, held, "", _time(solution.wait_s[r, rho]), _number(queue)])
+                parts.append([name, resource, units, "", _time(solution.wait_s[r, rho]), _number(queue)])
     bounds = [["limit", "kind", "used", "at most"]]
     for x in solution.limits:
         most = f"{_number(x.rate_per_s)}/s" if math.isfinite(x.rate_per_s) else "no limit"

@@ -30,8 +30,8 @@ class Figures(NamedTuple):
         stations inside takes."""
         wait = np.zeros_like(net.acquires)
         longer = np.divide(residence, net.demand, out=np.zeros_like(residence), where=net.demand > 0)
-        held = throughput[:, None] * np.einsum("rk,rik->ri", longer, net.inside) * net.largest
-        return cls(throughput, residence, busy, net.work, wait, held, method)
+        holding = throughput[:, None] * np.einsum("rk,rik->ri", longer, net.inside) * net.largest
+        return cls(throughput, residence, busy, net.work, wait, holding, method)
 
 
 @dataclass(frozen=True)

@@ -107,12 +107,12 @@ class Replication:
     def take(self) -> np.ndarray:
         """The accumulators of the slice that ends now, which are then started afresh."""
         now = self.now
-        held = self.tables.acc_q[..., L.Q_HELD].copy()
-        self.tables.acc_q[..., L.Q_AREA] += held * now
+        units = self.tables.acc_q[..., L.Q_HELD].copy()
+        self.tables.acc_q[..., L.Q_AREA] += units * now
         row = self.flat.copy()
         self.flat[:] = 0.0
-        self.tables.acc_q[..., L.Q_HELD] = held
-        self.tables.acc_q[..., L.Q_AREA] = -held * now
+        self.tables.acc_q[..., L.Q_HELD] = units
+        self.tables.acc_q[..., L.Q_AREA] = -units * now
         return row
 
     def warm_up(self, transactions: int, doublings: int = WARM_UP_DOUBLINGS) -> None:

@@ -119,8 +119,8 @@ def _trace(
 ) -> Trace:
     arrivals = np.ascontiguousarray(arrival_s, np.float64)
     index = np.ascontiguousarray(classes, np.uint16)
-    known = set(network.station_names) | {getattr(s, "label", "") for c in network.classes for s in c.route}
-    unknown = sorted(set(work_s) - known)
+    names = set(network.station_names) | {getattr(s, "label", "") for c in network.classes for s in c.route}
+    unknown = sorted(set(work_s) - names)
     if unknown:
         raise NetworkError(f"the trace has work for {unknown[0]!r}, which is neither a station nor a label of a visit")
     if len(arrivals) == 0 or np.any(np.diff(arrivals) < 0) or arrivals[0] < 0:

@@ -257,10 +257,10 @@ def limits(
     shares = list(of_all[queueing])
     needed = [share_with_overflow(net, of_all, k) for k in queueing]
     done = throughput(groups)
-    held = unwaited_holding(net, done, using)
+    units = unwaited_holding(net, done, using)
     for rho, resource in enumerate(network.resources):
         names.append((resource.name, resource.kind or "resource"))
-        needed.append(float(held[rho]) / (resource.capacity * resource.instances))
+        needed.append(float(units[rho]) / (resource.capacity * resource.instances))
     places = {f"{s.name} places": float(using[k]) / s.capacity for k, s in enumerate(network.stations) if s.capacity}
     for name in groups.program.resources[len(network.resources) :]:
         names.append((name, "places"))

@@ -181,7 +181,7 @@ def _same_parts(metric: Metric, columns: Sequence[Mapping[Metric, Figure]]) -> l
         }
         for figures in columns
     ]
-    return [found == parts[0] for found in parts]
+    return [each == parts[0] for each in parts]
 
 
 def _is_rate(about: About) -> bool:

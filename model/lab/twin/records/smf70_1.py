@@ -51,11 +51,11 @@ class Pool:
 def pools(network: Network, measured: Measured) -> list[Pool]:
     """The CPs of an LPAR, and its zIIPs if it has any."""
     cp = network.station(measured.lpar.cp)
-    found = [Pool(cp, *machine_of(network, cp.name), measured.busy_s, np.ones(len(measured.busy_s)), CP_INDEX)]
+    made = [Pool(cp, *machine_of(network, cp.name), measured.busy_s, np.ones(len(measured.busy_s)), CP_INDEX)]
     if measured.lpar.ziip:
         ziip = network.station(measured.lpar.ziip)
-        found.append(Pool(ziip, *machine_of(network, ziip.name), measured.ziip_busy_s, measured.density, ZIIP_INDEX))
-    return found
+        made.append(Pool(ziip, *machine_of(network, ziip.name), measured.ziip_busy_s, measured.density, ZIIP_INDEX))
+    return made
 
 
 def cpu_activity(

@@ -221,8 +221,8 @@ class States:
 
     def _free(self, rho: int, places: Places, doing: Doing) -> int:
         """Units of a resource that nobody holds."""
-        held = sum(self.kinds[kind].held[rho] for here in places for kind in here)
-        return self.net.network.resources[rho].capacity - held - sum(self.steps[step].held[rho] for step, _ in doing)
+        units = sum(self.kinds[kind].held[rho] for here in places for kind in here)
+        return self.net.network.resources[rho].capacity - units - sum(self.steps[step].held[rho] for step, _ in doing)
 
     def _wait(self, places: Places, kind: int) -> None:
         """Put a customer among those who wait at a station or for a resource."""
