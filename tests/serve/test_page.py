@@ -599,7 +599,9 @@ def test_views_are_of_the_shift_that_their_address_names(seen):
         assert page.get_by_role("combobox", name="Shift").first.input_value() == "night"
     drawn = page.locator("figure", has_text="CPU busy by hour of the day")
     drawn.get_by_text("Table", exact=True).click()
-    assert "12\t–\t–" in drawn.locator("details tbody tr").all_inner_texts()
+    rows = drawn.locator("details tbody tr")
+    rows.first.wait_for()
+    assert "12\t–\t–" in rows.all_inner_texts()
     baselines = []
     for shift in ("", "night"):
         seen.go(f"what-if?system=PRDA&shift={shift}")
