@@ -73,15 +73,3 @@ def slowdown(load: ArrayLike, servers: ArrayLike, above: ArrayLike = 0.0) -> Arr
     with np.errstate(invalid="ignore"):
         ratio = (down_to - (number_in_system(higher, pool) if higher.any() else 0.0)) / work
     return np.where(np.isfinite(down_to), np.maximum(ratio, 1.0), np.inf)
-
-
-def seen_utilization(load: ArrayLike, servers: int) -> Array:
-    """Utilization of M/M/m as a busy server sees it, itself among the busy ones: from 1 / m up to 1."""
-    work = np.minimum(np.asarray(load, float), servers * STABLE)
-    term, ones, twos = np.ones_like(work), np.zeros_like(work), np.zeros_like(work)
-    for n in range(1, servers + 1):
-        term = term * work / n
-        # All states with every server busy count as one.
-        state = term if n < servers else term / (1.0 - work / servers)
-        ones, twos = ones + n * state, twos + n * n * state
-    return np.where(ones > 0, twos / np.where(ones > 0, ones, 1.0), 1.0) / servers

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.queueing.multiserver import erlang_c, number_in_system, seen_utilization, slowdown
+from model.queueing.multiserver import erlang_c, number_in_system, slowdown
 from tests.model.queueing.chains import mmm_states, preemptive
 
 utilizations = st.floats(0.01, 0.98)
@@ -42,12 +42,3 @@ def test_without_steady_state_everybody_waits_for_ever():
     assert np.isinf(slowdown([2.0, 5.0], 2)).all()
     assert np.isinf(slowdown(0.5, 2, above=1.6))
     assert slowdown(0.0, 2) == pytest.approx(1.0)
-
-
-@given(utilizations, st.integers(1, 12))
-def test_a_busy_server_sees_more_of_the_others_than_the_clock_does(used, servers):
-    load = used * servers
-    fewer, full = mmm_states(load, servers)
-    busy = [*fewer, full]
-    seen = sum(n * n * chance for n, chance in enumerate(busy)) / sum(n * chance for n, chance in enumerate(busy))
-    assert seen_utilization(load, servers) == pytest.approx(seen / servers, rel=1e-9)
