@@ -109,7 +109,7 @@ def test_files_that_were_loaded_before_their_layouts_came_say_how_to_load_them_a
     assert "--reload" not in run_etalon(tmp_path / "home", *arguments).stderr
     arguments += ["--layouts", str(layouts)]
     said = run_etalon(tmp_path / "home", *arguments).stderr
-    assert "1 record of type 210.4; add --reload outdated" in said
+    assert "for 1 record of type 210.4; to load it with the present layouts, add --reload outdated" in said
     assert "ims.31" not in said
     done = run_etalon(tmp_path / "home", *arguments, "--reload", "outdated", "--json")
     assert [report["decoded"] for report in json.loads(done.stdout)["files"]] == [2, 1]

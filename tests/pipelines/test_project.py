@@ -110,7 +110,7 @@ def test_a_selection_has_what_its_models_read_and_the_tests_of_these(small, tmp_
     assert [model.name for model in defined.upstream(["a_last"]).models] == ["z_first", "a_last"]
     assert [test.name for test in defined.upstream(["a_last"]).tests] == ["unique_z_first_n"]
     assert defined.upstream(["other"]).tests == ()
-    with pytest.raises(EtalonError, match=r"no model 'a_lst'. Models are a_last"):
+    with pytest.raises(EtalonError, match=r"unknown model 'a_lst'. Models are a_last"):
         driver.select(Home(tmp_path / "state"), ["a_lst"])
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from pipelines import provenance, steps
 from pipelines.home import Home
+from tests.cases.systems import SYSTEM
 from tests.marts.raw_records import RawWarehouse
 
 
@@ -70,5 +71,8 @@ def test_systems_remember_what_their_marts_were_defined_by(home: Home) -> None:
         connection.execute("create table marts.dim_system as select unnest(['PRDA', 'PRDB']) as system_id")
     steps.publish(home)
     assert provenance.published(home) == {"PRDB": digests[""], **digests}
-    marked = provenance.marked(home, {"PRDA/SYSA": {"engines": 4}, "PRDB": {}})
-    assert marked == {"PRDA/SYSA": {"engines": 4, "definition": digests["PRDA"]}, "PRDB": {"definition": digests[""]}}
+    marked = provenance.marked(home, {"PRDA/SYSA": SYSTEM, "PRDB": SYSTEM})
+    assert {name: system.definition for name, system in marked.items()} == {
+        "PRDA/SYSA": digests["PRDA"],
+        "PRDB": digests[""],
+    }
