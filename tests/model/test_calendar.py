@@ -66,11 +66,11 @@ def test_a_calendar_is_the_same_after_being_written_down():
 @pytest.mark.parametrize(
     ("described", "expected"),
     [
-        ({"holiday": []}, "calendar.holiday: unknown setting; known: holidays, shifts"),
+        ({"holiday": []}, "calendar.holiday: there is no such setting; known: holidays, shifts"),
         ({"holidays": ["25.12.2026"]}, "calendar.holidays: '25.12.2026' is no date; write 2026-12-25"),
         ({"holidays": "2026-12-25"}, "calendar.holidays: is no list"),
         ({"shifts": {"a b": {}}}, "calendar.shifts.a b: a name has letters"),
-        ({"shifts": {"early": {"day": ["mon"]}}}, "calendar.shifts.early.day: unknown setting"),
+        ({"shifts": {"early": {"day": ["mon"]}}}, "calendar.shifts.early.day: there is no such setting"),
         ({"shifts": {"early": {"days": ["moon"]}}}, "calendar.shifts.early.days: 'moon' is no day"),
         ({"shifts": {"early": {"hours": ["8"]}}}, "calendar.shifts.early.hours"),
         ({"shifts": {"early": {"hours": ["08:00", "08:00"]}}}, "is no part of a day"),
