@@ -186,7 +186,7 @@ def _size_row(ready: System, state: State, within: Targets, engines: int, fulles
     probability = float(np.mean(parts[:, 1:].max(axis=0) <= 1.0))
     return {
         "engines": engines,
-        "cpu_busy_pct": Estimate.of(100.0 * state.filled.busy[:, 0] / engines).to_dict(),
+        "cpu_busy_pct": Estimate.of(100.0 * np.minimum(state.filled.busy[:, 0] / engines, 1.0)).to_dict(),
         "response_ms": None if response is None else response.to_dict(),
         "probability": probability,
         "meets": probability >= 0.5,
