@@ -195,6 +195,8 @@ async def received(pipe: Connection) -> Any:
 def _work(pipe: Connection, content: bytes, trial: bool) -> None:
     """Load a bundle, and call functions until the service closes the pipe or ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ignored signals are inherited: a service that ends must end its workers by this one.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with suppress(EOFError, BrokenPipeError):
         pipe.send(_outcome(_load, content, trial))
         while True:
