@@ -92,7 +92,7 @@ export async function overview(body, { params, known: all }) {
     ),
     ...lastNight(known.night),
     section("Alerts", attention),
-    shifts && h("form", { className: "row", ariaLabel: "Hours counted", onsubmit: (event) => event.preventDefault() }, shifts),
+    shifts ? h("form", { className: "row", ariaLabel: "Hours counted", onsubmit: (event) => event.preventDefault() }, shifts) : "",
     everyLpar(known, look, nights.alerts) ?? "",
     ...classTable(known),
     ...(files.gaps.length ? [section("Data gaps, local time", gapsTable(files.gaps.slice(0, MOST_GAPS)), more(files.gaps))] : []),
