@@ -118,14 +118,18 @@ async function show() {
     );
   }
   const body = h("div", { className: "view", id: `view-${view}` });
-  $("main").replaceChildren(h("h1", { tabIndex: -1 }, OF_ALL.has(view) ? title : `${title}: ${subject ?? ""}`), body);
+  $("main").replaceChildren(h("h1", { tabIndex: -1 }, OF_ALL.has(view) || !subject ? title : `${title}: ${subject}`), body);
   document.body.dataset.ready = "";
   try {
     if (!OF_ALL.has(view) && !subject)
       throw (
         known.problem ??
         known.snapshotProblem ??
-        new Error("There is nothing to show yet: run etalon demo, or etalon ingest, build and fit on your own records.")
+        new Error(
+          view === OF_CPC
+            ? "No intervals of a CPC are recorded. Load SMF 70.1 records with etalon ingest, then run etalon build."
+            : "There is nothing to show yet: run etalon demo, or etalon ingest, build and fit on your own records.",
+        )
       );
     const stale = !ofSystem ? "" : staleness(known.histories.get(system)?.last_day);
     if (stale) body.before(h("p", { className: "warning" }, `${system}: ${stale}. Answers and forecasts begin there.`));
