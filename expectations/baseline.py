@@ -34,16 +34,16 @@ def baseline_frame(connection: duckdb.DuckDBPyConnection, name: str, title: str,
     for expectation in expectations:
         if existing.get(expectation.table, set()).issuperset(expectation.columns):
             by_table.setdefault(expectation.table, []).append(expectation)
-    found: list[tuple[object, ...]] = []
+    records: list[tuple[object, ...]] = []
     filled = _filled(connection)
     for table, wanted in by_table.items():
         rows, *counted = _counted(connection, table, wanted) if table in filled else [0] * (1 + len(wanted))
         files = counted[len(wanted) :] or [None] * len(wanted)
         for expectation, violations, file_id in zip(wanted, counted, files, strict=False):
             label = " + ".join(expectation.columns)
-            found.append((table, label, _describe(expectation), file_id, rows, violations))
+            records.append((table, label, _describe(expectation), file_id, rows, violations))
     columns = ["raw_table", "columns", "rule", "file_id", "rows", "violations"]
-    frame = pd.DataFrame(found, columns=columns)
+    frame = pd.DataFrame(records, columns=columns)
     paths = dict(connection.execute("select file_id, path from meta.ledger").fetchall())
     frame["file"] = [paths.get(file_id, "") for file_id in frame["file_id"]]
     return Frame(name, title, ("raw_table", "columns", "rule", "file"), frame.drop(columns="file_id"))

@@ -19,12 +19,12 @@ class Frame:
 
 
 def raw_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    columns_of: dict[str, set[str]] = {}
     for table, column in connection.execute(
         "select table_name, column_name from duckdb_columns() where schema_name = 'raw'"
     ).fetchall():
-        found.setdefault(table, set()).add(column)
-    return found
+        columns_of.setdefault(table, set()).add(column)
+    return columns_of
 
 
 def quoted(identifier: str) -> str:

@@ -98,14 +98,14 @@ def _definitions(manifest: str | Path | None) -> Mapping[str, str]:
         nodes = json.loads(Path(manifest or "").read_text(encoding="utf-8"))["nodes"]
     except (OSError, ValueError, KeyError):
         return {}
-    found = {}
+    meanings = {}
     for node in nodes.values():
         if node.get("schema") != "marts":
             continue
         for name, column in node.get("columns", {}).items():
             formula = (column.get("config", {}).get("meta") or column.get("meta") or {}).get("formula")
-            found[f"{node['name']}.{name}"] = column.get("description", "") + (f" ({formula})" if formula else "")
-    return found
+            meanings[f"{node['name']}.{name}"] = column.get("description", "") + (f" ({formula})" if formula else "")
+    return meanings
 
 
 def _defined(finding: Finding, definitions: Mapping[str, str]) -> Finding:

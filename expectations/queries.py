@@ -138,7 +138,7 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         "Records by number of copies",
         ("system", "records", "interval", "file"),
         f"""
-        with found as (
+        with copied as (
           select smf_sid as system, 'SMF ' || record_type || ' ' || class_name as records,
             coalesce(interval_start_utc, interval_start_local) as start_at, copies, file_id
           from intermediate.int_record
@@ -147,9 +147,9 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
           union all
           select smf_sid, 'SMF 30 ' || job_name, interval_begin_utc, copies, null from intermediate.int_job_interval
         )
-        select system, trim(found.records) as records, {_AT.format("start_at")} as interval, coalesce(path, '') as file,
-          copies
-        from found
+        select system, trim(copied.records) as records, {_AT.format("start_at")} as interval,
+          coalesce(path, '') as file, copies
+        from copied
         left join meta.ledger using (file_id)
         order by copies desc, system, interval
         """,

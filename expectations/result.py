@@ -109,8 +109,8 @@ class QualityResult:
     @property
     def problems(self) -> tuple[Finding, ...]:
         """Findings that are not met, critical ones first."""
-        found = [finding for finding in self.findings if not finding.success]
-        return tuple(sorted(found, key=lambda finding: finding.severity != "critical"))
+        failures = [finding for finding in self.findings if not finding.success]
+        return tuple(sorted(failures, key=lambda finding: finding.severity != "critical"))
 
     def as_dict(self) -> dict[str, Any]:
         """The result in JSON's terms."""

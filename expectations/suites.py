@@ -85,14 +85,14 @@ def _expectation(rule: Rule, frame: Frame) -> Any:
 
 
 def _findings(outcome: Any, frame: Frame, rules: dict[str, Rule]) -> list[Finding]:
-    found = []
+    findings = []
     for result in outcome.results:
         rule = rules[result.expectation_config.meta["rule"]]
         if result.exception_info.get("raised_exception"):
             raise QualityError(f"rule {rule.name} on {frame.name}: {result.exception_info['exception_message']}")
         detail = result.result
         examples = detail.get("unexpected_index_list") or []
-        found.append(
+        findings.append(
             Finding(
                 rule=rule.name,
                 title=rule.title,
@@ -106,7 +106,7 @@ def _findings(outcome: Any, frame: Frame, rules: dict[str, Rule]) -> list[Findin
                 places=_places(frame, examples) if rule.severity == "critical" else frozenset(),
             )
         )
-    return found
+    return findings
 
 
 def _places(frame: Frame, examples: Sequence[dict[str, Any]]) -> frozenset[tuple[str, str]]:

@@ -59,13 +59,13 @@ def router(service: Service) -> APIRouter:
     def alerts(of: Annotated[State | None, Query(alias="state", description="all without it")] = None) -> Alerts:
         """List the alerts that nights opened, the latest first."""
         try:
-            found = state.alerts.peek(home)
+            alerts = state.alerts.peek(home)
         except (OSError, StateDamaged) as problem:
             log.error("alerts_unreadable", problem=str(problem))
             raise Problem(
                 503, "alerts-unreadable", "the alerts cannot be read; run `etalon doctor` for the reason"
             ) from None
-        return Alerts(alerts=[_shown(alert) for alert in found if of is None or alert.state == of])
+        return Alerts(alerts=[_shown(alert) for alert in alerts if of is None or alert.state == of])
 
     @routes.post("/v1/alerts/{alert}")
     def change(

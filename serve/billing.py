@@ -68,13 +68,13 @@ _CLASSES = """
       FROM marts.fct_service_class c JOIN lpar USING (smf_sid)
       WHERE c.class_kind = 'service_class' AND c.interval_start_local >= $hour - INTERVAL 3 HOUR
         AND c.interval_start_local < $hour + INTERVAL 1 HOUR GROUP BY c.smf_sid, c.class_name),
-    found AS (
+    divided AS (
       SELECT smf_sid, class_name, workload, importance, class.used / seconds AS msu
       FROM class JOIN total USING (smf_sid)
       UNION ALL
       SELECT t.smf_sid, '', '', NULL, (t.used - coalesce(sum(c.used), 0)) / t.seconds
       FROM total t LEFT JOIN class c USING (smf_sid) GROUP BY t.smf_sid, t.used, t.seconds)
-    SELECT * FROM found WHERE msu IS NOT NULL ORDER BY msu DESC, smf_sid, class_name
+    SELECT * FROM divided WHERE msu IS NOT NULL ORDER BY msu DESC, smf_sid, class_name
 """
 
 
@@ -197,11 +197,11 @@ def month(
     SnapshotUnavailable
         when nothing is published, or not what this version reads.
     """
-    found = months(snapshot)
-    labels = [one.month for one in found]
+    all_months = months(snapshot)
+    labels = [one.month for one in all_months]
     label = labels[-1] if chosen is None and labels else "" if chosen is None else _label(chosen)
     if label not in labels:
-        return BillingMonth(month=None, months=found, shift=shift, currency=prices.currency, peaks=[], note=NOTE)
+        return BillingMonth(month=None, months=all_months, shift=shift, currency=prices.currency, peaks=[], note=NOTE)
     first = dt.date.fromisoformat(label)
     of_hours, of_intervals = during
     rows = snapshot.rows(_PEAKS.format(during=of_hours), [first])
@@ -213,7 +213,7 @@ def month(
     }
     peaks = [_peak(row, prices, cpu) for row in rows]
     order = sorted(peaks, key=lambda one: (SCOPES.index(one.scope), -one.peak_msu, one.name))
-    return BillingMonth(month=label, months=found, shift=shift, currency=prices.currency, peaks=order, note=NOTE)
+    return BillingMonth(month=label, months=all_months, shift=shift, currency=prices.currency, peaks=order, note=NOTE)
 
 
 def hours(
@@ -223,7 +223,7 @@ def hours(
     label = _label(chosen)
     name, cpc = _identifiers(snapshot, scope, name, cpc)
     rows = snapshot.rows(_HOURS.format(during=during), [scope, name, cpc, dt.date.fromisoformat(label)])
-    found = [
+    each_hour = [
         Hour(
             hour_local=row["hour_local"].isoformat(),
             msu=number(row["msu"]),
@@ -235,8 +235,8 @@ def hours(
         )
         for row in sorted(rows, key=lambda row: row["hour_local"])
     ]
-    highest = sorted(found, key=lambda hour: (-hour.billable_msu, hour.hour_local))[:MOST_HOURS]
-    return BillingHours(scope=scope, name=name, month=label, hours=found, highest=highest)
+    highest = sorted(each_hour, key=lambda hour: (-hour.billable_msu, hour.hour_local))[:MOST_HOURS]
+    return BillingHours(scope=scope, name=name, month=label, hours=each_hour, highest=highest)
 
 
 def classes(snapshot: Snapshot, scope: str, name: str, cpc: str | None, hour: dt.datetime) -> BillingClasses:
@@ -262,8 +262,8 @@ def _identifiers(snapshot: Snapshot, scope: str, name: str, cpc: str | None) -> 
     """Name and CPC of a subject as the marts have them; requests name CPCs as readers do."""
 
     def identifier(given: str) -> str:
-        known = cpcs.find(snapshot, given)
-        return given if known is None else known.cpc
+        match = cpcs.find(snapshot, given)
+        return given if match is None else match.cpc
 
     return identifier(name) if scope == "cpc" else name, None if cpc is None else identifier(cpc)
 

@@ -31,20 +31,20 @@ def router(service: Service) -> APIRouter:
     @routes.get("/v1/billing/hours")
     def hours(scope: Scope, name: str, month: dt.date, cpc: OfCpc = None, shift: OfShift = "") -> BillingHours:
         """Follow the R4HA of a billing month hour by hour, with its highest hours."""
-        found = billing.hours(snapshot, scope, name, cpc, month, during(service, shift, "hour_local"))
-        if not found.hours:
+        answer = billing.hours(snapshot, scope, name, cpc, month, during(service, shift, "hour_local"))
+        if not answer.hours:
             detail = f"no hours of {scope} {name!r} in that month; see /v1/billing"
             raise Problem(404, "unknown-name", detail, field="name")
-        return found
+        return answer
 
     @routes.get("/v1/billing/classes")
     def classes(scope: Scope, name: str, hour: dt.datetime, cpc: OfCpc = None) -> BillingClasses:
         """Divide the four-hour average of an hour among the service classes of its LPARs."""
         if hour.tzinfo is not None:
             raise Problem(422, "invalid-request", "hour: must be local time without an offset", field="hour")
-        found = billing.classes(snapshot, scope, name, cpc, hour.replace(minute=0, second=0, microsecond=0))
-        if not found.classes:
+        answer = billing.classes(snapshot, scope, name, cpc, hour.replace(minute=0, second=0, microsecond=0))
+        if not answer.classes:
             raise Problem(404, "unknown-hour", f"no records of {scope} {name!r} in that hour", field="hour")
-        return found
+        return answer
 
     return routes

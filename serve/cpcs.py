@@ -147,15 +147,15 @@ def names_of(snapshot: Snapshot, system: str) -> list[str]:
 
 def find(snapshot: Snapshot, given: str) -> CpcSummary | None:
     """A CPC by its identifier, its name, or the end of its serial number if it alone ends so; None for another."""
-    known = listed(snapshot)
-    exact = [one for one in known if given in (one.cpc, one.name)]
-    alike = exact or [one for one in known if len(given) >= SHORTEST and one.cpc.upper().endswith(given.upper())]
+    cpcs = listed(snapshot)
+    exact = [one for one in cpcs if given in (one.cpc, one.name)]
+    alike = exact or [one for one in cpcs if len(given) >= SHORTEST and one.cpc.upper().endswith(given.upper())]
     return alike[0] if len(alike) == 1 else None
 
 
-def about(snapshot: Snapshot, found: CpcSummary) -> Cpc:
+def about(snapshot: Snapshot, cpc: CpcSummary) -> Cpc:
     """A CPC with its recorded peaks and its LPARs as last defined; MSU of all its CPs where a rating is recorded."""
-    key = {"cpc": found.cpc}
+    key = {"cpc": cpc.cpc}
     rating = number(snapshot.rows(_RATING, key)[0]["msu_per_engine"])
     peaks = [
         Peak(**{**row, "at_local": row["at_local"].isoformat(), "capacity": number(row["capacity"])})
@@ -168,7 +168,7 @@ def about(snapshot: Snapshot, found: CpcSummary) -> Cpc:
             peak.model_copy(update={"capacity": rating * physical}) if peak.unit == "MSU" else peak for peak in peaks
         ]
     return Cpc(
-        **found.model_dump(),
+        **cpc.model_dump(),
         msu_per_engine=rating,
         peaks=peaks,
         lpars=[_lpar(row) for row in snapshot.rows(_LPARS, key)],

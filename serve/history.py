@@ -90,12 +90,12 @@ _SERIES = (
 # The buckets of all series first, then a value for every bucket of each, null where it has none; the largest series of
 # a kind first.
 _COLUMNS = """
-    WITH found AS MATERIALIZED (FROM ({}) AS series(bucket, kind, name, unit, value)),
-    starts AS (SELECT DISTINCT bucket FROM found),
+    WITH points AS MATERIALIZED (FROM ({}) AS series(bucket, kind, name, unit, value)),
+    starts AS (SELECT DISTINCT bucket FROM points),
     columns AS (
       SELECT kind, name, unit, list(if(isfinite(value), value, NULL) ORDER BY bucket) AS values_, sum(value) AS total
-      FROM (SELECT DISTINCT kind, name, unit FROM found) CROSS JOIN starts
-      LEFT JOIN found USING (kind, name, unit, bucket) GROUP BY ALL)
+      FROM (SELECT DISTINCT kind, name, unit FROM points) CROSS JOIN starts
+      LEFT JOIN points USING (kind, name, unit, bucket) GROUP BY ALL)
     SELECT NULL AS kind, NULL AS name, NULL AS unit, NULL AS values_, 'inf'::DOUBLE AS total,
       list(strftime(bucket, '%Y-%m-%dT%H:%M:%S') ORDER BY bucket) AS starts
     FROM starts
@@ -353,13 +353,13 @@ def workloads(rows: Sequence[ClassRow], cpu_hour_price: float | None) -> list[Wo
     by_name: dict[str, list[ClassRow]] = {}
     for row in rows:
         by_name.setdefault(row.workload, []).append(row)
-    found = []
+    workloads = []
     for name, members in by_name.items():
         engines, rate = (sum(getattr(one, key) or 0.0 for one in members) for key in ("engines", "rate_tps"))
         overflow = sum(one.ziip_on_cp_engines or 0.0 for one in members)
         cost_us = 1e6 * engines / rate if rate else None
         price = cpu_hour_price
-        found.append(
+        workloads.append(
             WorkloadRow(
                 workload=name,
                 msu=sum(one.msu or 0.0 for one in members) if any(one.msu is not None for one in members) else None,
@@ -371,7 +371,7 @@ def workloads(rows: Sequence[ClassRow], cpu_hour_price: float | None) -> list[Wo
                 ziip_on_cp_cost_per_hour=None if price is None else price * overflow,
             )
         )
-    return sorted(found, key=lambda one: -one.engines)
+    return sorted(workloads, key=lambda one: -one.engines)
 
 
 def class_history(

@@ -77,20 +77,20 @@ def of_network(parameters: SystemParameters) -> list[Option]:
 def _of_cpc(parameters: SystemParameters, machine: Machine) -> list[Option]:
     """What can be changed of the CPC that an LPAR shares: its engines, its LPARs, and another one in its place."""
     physical = machine.engines
-    found = [Option(key="physical_cps", label="Physical CPs of the CPC", today=physical, least=1, most=2 * physical)]
+    options = [Option(key="physical_cps", label="Physical CPs of the CPC", today=physical, least=1, most=2 * physical)]
     if machine.ziips:
         label = "Physical zIIPs of the CPC"
         most = 2 * machine.ziips + 2
-        found.append(Option(key="physical_ziips", label=label, today=machine.ziips, least=1, most=most))
-    found.append(Option(key="add_lpar", label="LPAR to add to the CPC", today=None, hint=ADDED))
+        options.append(Option(key="physical_ziips", label=label, today=machine.ziips, least=1, most=most))
+    options.append(Option(key="add_lpar", label="LPAR to add to the CPC", today=None, hint=ADDED))
     lpars = [one.name for one in machine.others if one.name]
     if lpars:
-        found.append(Option(key="remove_lpar", label="LPAR to remove from the CPC", today="", choices=["", *lpars]))
+        options.append(Option(key="remove_lpar", label="LPAR to remove from the CPC", today="", choices=["", *lpars]))
     others = (one.machine for one in parameters.installation.values() if one.recorded is not None)
     cpcs = sorted({one.name for one in others if one} - {machine.name})
     if cpcs:
-        found.append(Option(key="cpc", label="Move the LPAR to CPC", today="", choices=["", *cpcs]))
-    return found
+        options.append(Option(key="cpc", label="Move the LPAR to CPC", today="", choices=["", *cpcs]))
+    return options
 
 
 def _moves(parameters: SystemParameters) -> list[Option]:
@@ -99,7 +99,7 @@ def _moves(parameters: SystemParameters) -> list[Option]:
     others = {name: one for name, one in installation if one.smf_sid != parameters.smf_sid}
     others = {name: one for name, one in others.items() if one.recorded is not None}
     choices = ["", *sorted(others)]
-    found = [
+    away = [
         Option(key=f"move_to.{one.name}", label=f"Move {one.name} to LPAR", today="", choices=choices)
         for one in (parameters.classes if others else ())
     ]
@@ -107,7 +107,7 @@ def _moves(parameters: SystemParameters) -> list[Option]:
     for name, other in sorted(others.items()):
         for one in other.classes:
             coming.setdefault(one.name, []).append(name)
-    return found + [
+    return away + [
         Option(key=f"move_from.{name}", label=f"Move {name} here from LPAR", today="", choices=["", *systems])
         for name, systems in sorted(coming.items())
     ]

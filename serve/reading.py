@@ -62,17 +62,17 @@ def _add_histories(routes: APIRouter, service: Service) -> None:
     @routes.get("/v1/calendar")
     def calendar() -> Shifts:
         """List the shifts and holidays of the installation, as `etalon.toml` describes them."""
-        found = service.calendar()
+        shifts = service.calendar()
         return Shifts(
-            shifts=[NamedShift(name=shift.name, words=shift.words) for shift in found.shifts.values()],
-            holidays=sorted(day.isoformat() for day in found.holidays),
+            shifts=[NamedShift(name=shift.name, words=shift.words) for shift in shifts.shifts.values()],
+            holidays=sorted(day.isoformat() for day in shifts.holidays),
         )
 
     @routes.get("/v1/overview")
     def overview(shift: OfShift = "") -> Overview:
         """List machines and systems with a history: last day, peak, rolling four hours, the same day a week before."""
-        found = history.overview(snapshot, during(service, shift))
-        return found.model_copy(update={"night": nights.last(service.settings.nights)})
+        summary = history.overview(snapshot, during(service, shift))
+        return summary.model_copy(update={"night": nights.last(service.settings.nights)})
 
     @routes.get("/v1/systems/{system:path}/history")
     def series(
@@ -177,18 +177,19 @@ def _add_cpcs(routes: APIRouter, service: Service) -> None:
         cpc: str, first: From = None, to: To = None, every: Every | None = None, shift: OfShift = ""
     ) -> CpcHistory:
         """Follow engines, MSU and R4HA of a CPC by LPAR over local time, with physical engines and limits."""
-        known = _cpc(snapshot, cpc)
-        recorded = dt.datetime.fromisoformat(known.first_start_local), dt.datetime.fromisoformat(known.last_start_local)
+        summary = _cpc(snapshot, cpc)
+        first_start, last_start = summary.first_start_local, summary.last_start_local
+        recorded = dt.datetime.fromisoformat(first_start), dt.datetime.fromisoformat(last_start)
         begin, end = _within(recorded, first, to)
-        return cpcs.history(snapshot, known.cpc, begin, end, _step(every, begin, end), during(service, shift))
+        return cpcs.history(snapshot, summary.cpc, begin, end, _step(every, begin, end), during(service, shift))
 
 
 def _cpc(snapshot: Snapshot, cpc: str) -> CpcSummary:
-    known = cpcs.find(snapshot, cpc)
-    if known is None:
+    summary = cpcs.find(snapshot, cpc)
+    if summary is None:
         message = f"the snapshot has no intervals of CPC {cpc!r}; GET /v1/cpcs lists them"
         raise Problem(404, "unknown-cpc", message, field="cpc")
-    return known
+    return summary
 
 
 def _add_evidence(routes: APIRouter, service: Service) -> None:

@@ -129,11 +129,11 @@ class RecordedGauges(Collector):
         family = GaugeMetricFamily("etalon_alerts", "Alerts that are not closed", labels=labels)
         counts: dict[tuple[str, str], int] = {}
         try:
-            found = state.alerts.peek(self._home)
+            alerts = state.alerts.peek(self._home)
         except (OSError, StateDamaged) as problem:
             log.error("alerts_unreadable", problem=str(problem))
-            found = []
-        for alert in found:
+            alerts = []
+        for alert in alerts:
             if alert.state != state.alerts.CLOSED:
                 counts[alert.state, alert.severity] = counts.get((alert.state, alert.severity), 0) + 1
         for key, count in sorted(counts.items()):

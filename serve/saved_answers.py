@@ -19,32 +19,32 @@ def answer(bundle: Mapping[str, Any], one: SavedQuestion) -> SavedAnswer:
     version = str(bundle["model_version"])
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     try:
-        found = KINDS[one.kind](bundle, **one.question)
+        result = KINDS[one.kind](bundle, **one.question)
     except QuestionError as refused:
         return SavedAnswer(now, version, {}, str(refused))
-    document = found if isinstance(found, dict) else found.to_dict()
+    document = result if isinstance(result, dict) else result.to_dict()
     return SavedAnswer(now, version, figures(one.kind, document))
 
 
-def figures(kind: str, found: Mapping[str, Any]) -> dict[str, float | str | None]:
+def figures(kind: str, document: Mapping[str, Any]) -> dict[str, float | str | None]:
     """The main figures of an answer, by name."""
     if kind == "size":
-        return {"engines": found["engines"]["value"]}
+        return {"engines": document["engines"]["value"]}
     if kind == "max-rate":
-        return {"etr_tps": found["etr_tps"]["value"], "growth_pct": found["growth_pct"]["value"]}
+        return {"etr_tps": document["etr_tps"]["value"], "growth_pct": document["growth_pct"]["value"]}
     if kind == "headroom":
-        first = found["first"] or {}
+        first = document["first"] or {}
         reached = "already" if first.get("already") else first.get("value")
         return {"first_resource": first.get("resource"), "first_reached": reached}
     if kind == "compare":
         return {
             f"{change['metric']} {change['class']}".strip(): (change["change_pct"] or {}).get("value")
-            for change in found["changes"]
+            for change in document["changes"]
             if change["metric"] in _FIGURES
         }
-    outputs = [output for output in found["outputs"] if output["metric"] in _FIGURES]
+    outputs = [output for output in document["outputs"] if output["metric"] in _FIGURES]
     values = {f"{output['metric']} {_subject(output['condition'])}".strip(): output["value"] for output in outputs}
-    return {**values, "bottleneck": found["bottleneck"]["resource"]}
+    return {**values, "bottleneck": document["bottleneck"]["resource"]}
 
 
 def _subject(condition: str) -> str:

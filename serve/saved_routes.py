@@ -69,7 +69,7 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(tags=["saved questions"])
     home = service.settings.home
 
-    def known() -> dict[str, SavedQuestion]:
+    def saved() -> dict[str, SavedQuestion]:
         try:
             return state.saved.peek(home)
         except (OSError, StateDamaged) as problem:
@@ -79,14 +79,14 @@ def router(service: Service) -> APIRouter:
 
     def of_name(name: str) -> SavedQuestion:
         try:
-            return state.saved.question(known(), name)
+            return state.saved.question(saved(), name)
         except state.saved.SavedError as error:
             raise Problem(404, "unknown-name", str(error), field="name") from None
 
     @routes.get("/v1/saved")
     def questions() -> AllSaved:
         """List the saved questions with their answers night by night."""
-        return AllSaved(questions=[Saved(**one.to_dict()) for one in known().values()])
+        return AllSaved(questions=[Saved(**one.to_dict()) for one in saved().values()])
 
     @routes.put("/v1/saved/{name}")
     def save(name: Named, body: ToSave, request: Request) -> Saved:

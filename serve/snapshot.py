@@ -124,7 +124,7 @@ class Snapshot:
 
 def _part_folders(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """The folder in which the attached snapshot has rows as files; none in a snapshot that has none."""
-    known = "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'meta' AND table_name = 'part_folder'"
-    if not connection.execute(known).fetchall():
+    exists = "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'meta' AND table_name = 'part_folder'"
+    if not connection.execute(exists).fetchall():
         return []
     return [str(path) for (path,) in connection.execute("SELECT path FROM snapshot.meta.part_folder").fetchall()]

@@ -85,16 +85,16 @@ def peek(root: Path) -> list[Alert]:
 
 
 def record(
-    root: Path, found: Sequence[Alert], now: str, is_over: Callable[[Alert], bool], *, keep: int = _MOST_CLOSED
+    root: Path, alerts: Sequence[Alert], now: str, is_over: Callable[[Alert], bool], *, keep: int = _MOST_CLOSED
 ) -> list[Alert]:
-    """Put down what a night found, and return all alerts.
+    """Record the alerts of a night, and return all alerts.
 
     An alert that is found again keeps its state and note; one that was closed is opened anew. One that is not found is
     closed if it is over.
 
     Parameters
     ----------
-    found
+    alerts
         the alerts of the night, one per cause.
     now
         the time of the night, UTC.
@@ -102,8 +102,8 @@ def record(
         whether the night looked for the cause of an alert, so that it is over if it was not found.
     """
     with _changing(root) as before:
-        known = {alert.name: alert for alert in before}
-        after = {alert.name: _again(known.get(alert.name), alert, now) for alert in found}
+        earlier = {alert.name: alert for alert in before}
+        after = {alert.name: _again(earlier.get(alert.name), alert, now) for alert in alerts}
         for alert in before:
             if alert.name not in after:
                 over = alert.state != CLOSED and is_over(alert)
@@ -124,13 +124,13 @@ def change(root: Path, words: str, state: str, now: str, note: str = "", by: str
     with _changing(root) as alerts:
         changed = []
         for number, alert in enumerate(alerts):
-            said = f"{alert.name} {alert.text}".casefold()
-            if alert.id == words or (alert.state != CLOSED and words and words.casefold() in said):
+            text = f"{alert.name} {alert.text}".casefold()
+            if alert.id == words or (alert.state != CLOSED and words and words.casefold() in text):
                 alerts[number] = replace(alert, state=state, note=note, by=by, changed=now)
                 changed.append(alerts[number])
         if not changed:
-            known = "; ".join(f"{alert.id} {alert.text}" for alert in alerts if alert.state != CLOSED) or "none"
-            raise AlertError(f"no alert has the identifier {words!r} or contains these words; there are: {known}")
+            open_alerts = "; ".join(f"{alert.id} {alert.text}" for alert in alerts if alert.state != CLOSED) or "none"
+            raise AlertError(f"no alert has the identifier {words!r} or contains these words; there are: {open_alerts}")
         return changed
 
 
@@ -139,11 +139,11 @@ def notes(root: Path) -> dict[str, str]:
     return {alert.name: alert.note for alert in read(root) if alert.state == ACKNOWLEDGED}
 
 
-def _again(before: Alert | None, found: Alert, now: str) -> Alert:
+def _again(before: Alert | None, alert: Alert, now: str) -> Alert:
     if before is None or before.state == CLOSED:
-        return replace(found, state=OPEN, opened=now, seen=now, changed=now)
+        return replace(alert, state=OPEN, opened=now, seen=now, changed=now)
     kept = {key: getattr(before, key) for key in ("state", "opened", "changed", "note", "by")}
-    return replace(found, seen=now, **kept)
+    return replace(alert, seen=now, **kept)
 
 
 def _parsed(content: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[Alert]:

@@ -82,7 +82,7 @@ class StateFile:
         it cannot be made anew.
         """
         try:
-            found = self.read(path, parse)
+            content = self.read(path, parse)
         except StateDamaged as damaged:
             if self.damage is Damage.REFUSED:
                 raise
@@ -93,20 +93,20 @@ class StateFile:
                 aside = f" (kept as {kept.name})"
             log.warning("%s%s", damaged, aside)
             return default
-        return default if found is None else found
+        return default if content is None else content
 
     def loads(self, text: str, path: Path) -> Any:
         """The content of a text. Raises StateDamaged, naming the path."""
         try:
             if self.lines:
-                found: Any = [json.loads(line) for line in text.splitlines() if line.strip()]
+                content: Any = [json.loads(line) for line in text.splitlines() if line.strip()]
             else:
-                found = json.loads(text)
+                content = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise self.damaged(path, f"is not JSON: {_first_line(error)}") from None
-        if problem := mismatch(found, self.shape) or self._mismatch(found):
+        if problem := mismatch(content, self.shape) or self._mismatch(content):
             raise self.damaged(path, problem)
-        return found
+        return content
 
     def write(self, path: Path, content: Any) -> None:
         """Put the content in the place of the file, in one step."""
@@ -122,8 +122,8 @@ class StateFile:
         """The error about a file."""
         return StateDamaged(f"{path}: cannot be read: it {problem}; {self.remedy}")
 
-    def _mismatch(self, found: Any) -> str:
-        for item in (found if isinstance(found, list) else [found]) if self.fields else ():
+    def _mismatch(self, content: Any) -> str:
+        for item in (content if isinstance(content, list) else [content]) if self.fields else ():
             if missing := [name for name in self.fields if name not in item]:
                 return f"lacks {', '.join(missing)}"
             if problem := next(filter(None, (mismatch(item[name], of, name) for name, of in self.fields.items())), ""):
@@ -190,7 +190,7 @@ def mismatch(value: Any, shape: Any, at: str = "") -> str:
         items = enumerate(value)
     else:
         return ""
-    return next((found for key, item in items if (found := mismatch(item, inner[-1], str(key)))), "")
+    return next((content for key, item in items if (content := mismatch(item, inner[-1], str(key)))), "")
 
 
 def _first_line(error: BaseException) -> str:

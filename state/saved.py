@@ -61,11 +61,11 @@ def peek(root: Path) -> dict[str, SavedQuestion]:
     return SAVED.read(root / _FILE, _parsed) or {}
 
 
-def question(known: Mapping[str, SavedQuestion], name: str) -> SavedQuestion:
+def question(saved: Mapping[str, SavedQuestion], name: str) -> SavedQuestion:
     """The question of that name. Raises SavedError naming those there are."""
-    if name not in known:
-        raise SavedError(f"no saved question {name!r}; there are: {', '.join(known) or 'none'}")
-    return known[name]
+    if name not in saved:
+        raise SavedError(f"no saved question {name!r}; there are: {', '.join(saved) or 'none'}")
+    return saved[name]
 
 
 def save(root: Path, one: SavedQuestion) -> SavedQuestion:
@@ -75,36 +75,36 @@ def save(root: Path, one: SavedQuestion) -> SavedQuestion:
     """
     if not NAME.fullmatch(one.name):
         raise SavedError(f"name: {one.name!r}: takes letters, digits, #, $, @, and inside it spaces, ., _ and - (64)")
-    with _changing(root) as known:
-        before = known.get(one.name)
-        if before is None and len(known) >= MOST:
+    with _changing(root) as saved:
+        before = saved.get(one.name)
+        if before is None and len(saved) >= MOST:
             raise SavedError(f"{MOST} questions are saved already; remove one with `etalon saved remove NAME`")
         if before and (before.kind, dict(before.question)) == (one.kind, dict(one.question)):
             one = replace(one, answers=before.answers)
-        known[one.name] = one
+        saved[one.name] = one
     return one
 
 
 def remove(root: Path, name: str) -> None:
     """Forget a question. Raises SavedError where there is none of that name."""
-    with _changing(root) as known:
-        question(known, name)
-        del known[name]
+    with _changing(root) as saved:
+        question(saved, name)
+        del saved[name]
 
 
 def record(root: Path, answers: Mapping[str, SavedAnswer]) -> None:
     """Add the answers of a night by name; those of questions that were removed meanwhile are dropped."""
-    with _changing(root) as known:
-        for name in known.keys() & answers.keys():
-            known[name] = replace(known[name], answers=(*known[name].answers, answers[name])[-_MOST_ANSWERS:])
+    with _changing(root) as saved:
+        for name in saved.keys() & answers.keys():
+            saved[name] = replace(saved[name], answers=(*saved[name].answers, answers[name])[-_MOST_ANSWERS:])
 
 
 def _parsed(content: Mapping[str, Any]) -> dict[str, SavedQuestion]:
-    found = [
+    questions = [
         SavedQuestion(**{**entry, "answers": tuple(SavedAnswer(**answer) for answer in entry["answers"])})
         for entry in content["questions"]
     ]
-    return {one.name: one for one in found}
+    return {one.name: one for one in questions}
 
 
 @contextmanager
@@ -114,8 +114,8 @@ def _changing(root: Path) -> Iterator[dict[str, SavedQuestion]]:
     make_folder(path.parent)
     with path.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        known = read(root)
-        before = dict(known)
-        yield known
-        if known != before:
-            SAVED.write(path, {"questions": [one.to_dict() for one in known.values()]})
+        saved = read(root)
+        before = dict(saved)
+        yield saved
+        if saved != before:
+            SAVED.write(path, {"questions": [one.to_dict() for one in saved.values()]})
