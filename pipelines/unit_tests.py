@@ -19,7 +19,9 @@ def build(home: Home, options: Sequence[str] = (), *, capture: bool = False) -> 
     record_marts.staging(home).prepare(home.warehouse)
     target = home.dbt / "target"
     target.mkdir(parents=True, exist_ok=True)
-    shutil.copy(project.manifest(home).parent / "partial_parse.msgpack", target)
+    parsed = project.manifest(home).parent
+    if parsed.resolve() != target.resolve():
+        shutil.copy(parsed / "partial_parse.msgpack", target)
     command = [sys.executable, "-c", project.DBT, "build", *options, "--log-level-file", "none", "--no-write-json"]
     command += ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT), "--target-path", str(target)]
     environment = {**os.environ, **home.environment(), **metrics.environment(home)}
