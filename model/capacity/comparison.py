@@ -1,87 +1,63 @@
-"""Answers of one kind set beside each other: over a range of a key, or one against the other.
-
-For questions that no single network answers: conditions, and systems answered by their studies or by a sibling.
-"""
+"""Changes between two answers, figure by figure."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from model.capacity.answer import INTERVAL_PCT, Answer, Output, as_plain
-from model.capacity.quantities import POPULATIONS
-from model.capacity.values import QuestionError
+import numpy as np
+from numpy.typing import NDArray
 
-Predict = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]
-MeasuredLevels = Callable[
-    [Predict, Mapping[str, Any], str, str, Mapping[str, Any], Sequence[str]], Iterator[dict[str, Any]]
-]
-"""The figures at the measured levels of a key."""
+from model.capacity.answer import Answer, Estimate, Output
+from model.capacity.network_answers import without
+
+Samples = Mapping[tuple[str, str], NDArray[np.float64]]
 
 
-def sweep_answers(
-    predict: Predict,
-    bundle: Mapping[str, Any],
-    system: str,
-    key: str,
-    values: Sequence[float],
-    at: Mapping[str, Any],
-    metrics: Sequence[str],
-    measured: MeasuredLevels | None = None,
-) -> dict[str, Any]:
-    """What `model.capacity.ask.sweep` gives, each step an answer of its own, whatever `at` says of the key.
+def changes(answers: Sequence[Answer], samples: Sequence[Samples | None]) -> list[dict[str, Any]]:
+    """The second answer against the first: ``metric``, ``class``, ``a``, ``b`` and ``change_pct`` with its limits.
 
-    Raises:
-        QuestionError: as `predict`; or a metric that is not answered for the system.
+    Parameters
+    ----------
+    answers
+        the two answers.
+    samples
+        posterior samples of their figures by metric and class; None of an answer that has limits only.
     """
-    at = {name: value for name, value in at.items() if name not in _same((key,))}
-    answers = [predict(bundle, system, {**at, key: value}) for value in values]
-    known = sorted({output.metric for answer in answers for output in answer.outputs})
-    for metric in metrics:
-        if metric not in known:
-            raise QuestionError("metrics", metric, f"metrics: {metric!r} is not predicted for {system}", known)
-    steps = [
-        {
-            "value": float(value),
-            "outputs": [
-                asdict(replace(output, condition=without(output.condition, (key,))))
-                for output in answer.outputs
-                if not metrics or output.metric in metrics
-            ],
-            "extrapolated": answer.extrapolated,
-        }
-        for value, answer in zip(values, answers, strict=True)
-    ]
-    return as_plain(
-        {
-            "system": system,
-            "key": key,
-            "at": dict(at),
-            "model_version": bundle["model_version"],
-            "interval_pct": INTERVAL_PCT,
-            "steps": steps,
-            "measured": [] if measured is None else list(measured(predict, bundle, system, key, at, metrics)),
-            "notes": list(dict.fromkeys([*answers[0].notes, *answers[-1].notes])),
-            "evidence": answers[0].evidence,
-        }
-    )
+    one, other = samples
+    return _by_limits(*answers) if one is None or other is None else _by_samples(one, other)
 
 
-def changes(one: Answer, other: Answer) -> list[dict[str, Any]]:
-    """The second answer against the first, figure by figure: change in per cent, as unsure as both are together."""
-    asked = tuple({*one.at, *other.at})
-    right = {(output.metric, without(output.condition, asked)): output for output in other.outputs}
+def _by_samples(one: Samples, other: Samples) -> list[dict[str, Any]]:
+    rows = []
+    for key, left in one.items():
+        right = other.get(key)
+        if right is None or not np.isfinite(left[0]) or not np.isfinite(right[0]) or left[0] == 0:
+            continue
+        with np.errstate(invalid="ignore", divide="ignore"):
+            change = Estimate.of(np.nan_to_num(100.0 * (right / left - 1.0), nan=np.inf, posinf=np.inf))
+        rows.append(_row(key, float(left[0]), float(right[0]), change.to_dict()))
+    return rows
+
+
+def _by_limits(one: Answer, other: Answer) -> list[dict[str, Any]]:
+    """Changes that are as uncertain as both answers are."""
+    keys = tuple({*one.at, *other.at})
+    right = {(output.metric, without(output.condition, keys)): output for output in other.outputs}
     rows = []
     for left in one.outputs:
-        place = left.metric, without(left.condition, asked)
+        place = left.metric, without(left.condition, keys)
         then = right.get(place)
         if then is None or not left.value or then.value is None:
             continue
         change = {"value": 100.0 * (then.value / left.value - 1.0), **_limits(left, then)}
-        rows.append({"metric": place[0], "class": place[1], "a": left.value, "b": then.value, "change_pct": change})
+        rows.append(_row(place, left.value, then.value, change))
     return rows
+
+
+def _row(key: tuple[str, str], a: float, b: float, change: Mapping[str, float | None]) -> dict[str, Any]:
+    return {"metric": key[0], "class": key[1], "a": a, "b": b, "change_pct": change}
 
 
 def _limits(left: Output, then: Output) -> dict[str, float | None]:
@@ -91,14 +67,3 @@ def _limits(left: Output, then: Output) -> dict[str, float | None]:
     a_low, a, a_high, b_low, b, b_high = (math.log(float(end or 1.0)) for end in ends)
     down, up = math.hypot(b - b_low, a_high - a), math.hypot(b_high - b, a - a_low)
     return {"lo": 100.0 * (math.exp(b - a - down) - 1.0), "hi": 100.0 * (math.exp(b - a + up) - 1.0)}
-
-
-def without(condition: str, keys: Sequence[str]) -> str:
-    """A condition without what was asked."""
-    asked = _same(keys)
-    return "; ".join(part for part in condition.split("; ") if part.partition("=")[0] not in asked)
-
-
-def _same(keys: Sequence[str]) -> set[str]:
-    """Keys with their other names: one population may be called users in one table and sessions in another."""
-    return {*keys, *(POPULATIONS if set(keys) & set(POPULATIONS) else ())}

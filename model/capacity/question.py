@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from model.capacity.question_keys import (
     with_cap_unit,
 )
 from model.capacity.root_finding import find_root
-from model.capacity.state import Scenario
+from model.capacity.state import Scenario, State
 from model.capacity.values import QuestionError, growth_factor, must_be_finite, must_be_positive, number_text
 
 Array = NDArray[np.float64]
@@ -76,6 +76,27 @@ class Question:
             QuestionError: as :meth:`for_others`.
         """
         return replace(self.for_others(), scenario=self.scenario.as_asked())
+
+
+class Evaluation(NamedTuple):
+    """A question as understood, the system that it is about as arrays, and the state at its load."""
+
+    ready: System
+    load: Question
+    state: State
+
+
+def evaluate(parameters: SystemParameters, at: Mapping[str, Any] | None, side: str = "at") -> Evaluation:
+    """The state of a system at a question: parameters, as arrays, at the scenario of the question.
+
+    Raises
+    ------
+    QuestionError
+        a key is unknown, or a value is out of its domain; ``side`` is the name of the question in its field.
+    """
+    ready = prepare_system(parameters, at)
+    load = parse_question(ready, at, side)
+    return Evaluation(ready, load, ready.evaluate(load.scenario))
 
 
 def prepare_system(parameters: SystemParameters, at: Mapping[str, Any] | None = None) -> System:

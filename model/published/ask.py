@@ -1,20 +1,21 @@
 """Questions about a system with studies: what was measured at its conditions, beside what a network says of it.
 
-`model.capacity.ask` hands questions here; `network` is its answer from the system's network alone.
+`model.capacity.ask` chooses this module for them (:class:`model.capacity.ask.Answering`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any
 
-from model.capacity import sizing
-from model.capacity.answer import Answer
-from model.capacity.comparison import Predict, without
+from model.capacity import network_answers, sizing
+from model.capacity.adjustments import PREFIX
+from model.capacity.answer import Answer, as_plain
+from model.capacity.network_answers import predict as network
+from model.capacity.network_answers import sweep_answers, without
 from model.capacity.parameters import SystemParameters
-from model.capacity.question_keys import has_conditions
+from model.capacity.question_keys import ZIIPS, has_conditions
 from model.capacity.values import QuestionError
 from model.published import populations
 from model.published.answers import at_point, by_condition, parted
@@ -30,56 +31,44 @@ from model.published.think_time import at_think_time
 from model.published.variants import MeasuredSo, measured_so, with_options
 
 
-def predict(network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
+def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> Answer:
     """What is known of a system at conditions, loads, counts and options, see :func:`model.capacity.ask.predict`.
 
     What the network of a system refuses, such as a point measured elsewhere, its studies may know.
     """
     at = at_point(bundle, system, at)
-    if (answer := with_options(_predict(network), bundle, system, at)) is not None:
+    if (answer := with_options(_predict, bundle, system, at)) is not None:
         return answer
     if (counts := counted(bundle, system, at)) is not None:
-        return counts.said(_at_measured_counts(network, bundle, system, counts.at))
+        return counts.said(_at_measured_counts(bundle, system, counts.at))
     if (thinking := at_think_time(bundle, system, at)) is not None:
         return thinking
     try:
-        return _at_measured_counts(network, bundle, system, at)
+        return _at_measured_counts(bundle, system, at)
     except QuestionError as refused:
         if refused.field != f"at.{refused.value}":
             raise
         raise refused.also(configured(bundle, system)) from None
 
 
-def _predict(network: Predict) -> Predict:
-    """Answers about any system, with studies or without."""
-
-    def answer(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
-        with_studies = has_conditions(bundle, system)
-        return predict(network, bundle, system, at) if with_studies else network(bundle, system, at or {})
-
-    return answer
+def _predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
+    """The answer about any system, with studies or without."""
+    return predict(bundle, system, at) if has_conditions(bundle, system) else network(bundle, system, at or {})
 
 
-def _at_measured_counts(
-    network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
-) -> Answer:
+def _at_measured_counts(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None) -> Answer:
     loads, conditions = parted(bundle, system, at)
-    by_network = partial(_with_conditions, network)
     if system in bundle["systems"]:
         if conditions:
-            return _at_conditions(network, bundle, system, loads, conditions)
-        return by_network(bundle, system, loads)
+            return _at_conditions(bundle, system, loads, conditions)
+        return _with_conditions(bundle, system, loads)
     if (by := sibling_of(bundle, system)) is not None:
-        return answer_by_sibling(by_network, bundle, system, loads, conditions, by)
+        return answer_by_sibling(_with_conditions, bundle, system, loads, conditions, by)
     return at_rate(bundle, system, loads, conditions)
 
 
 def _at_conditions(
-    network: Predict,
-    bundle: Mapping[str, Any],
-    system: str,
-    loads: Mapping[str, Any],
-    conditions: Mapping[str, Any],
+    bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], conditions: Mapping[str, Any]
 ) -> Answer:
     """What is known at conditions; what the studies do not know, the network may have figures of."""
     try:
@@ -95,7 +84,7 @@ def _at_conditions(
         return replace(answer, at={**conditions, **loads}, outputs=outputs)
 
 
-def _with_conditions(network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:
+def _with_conditions(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:
     """The network's answer with what the studies add; what it refuses, they may know."""
     try:
         answer = network(bundle, system, at)
@@ -117,12 +106,10 @@ def _with_conditions(network: Predict, bundle: Mapping[str, Any], system: str, a
             raise refused.also(also.allowed) from None
 
 
-def size(
-    network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, **wanted: Any
-) -> dict[str, Any]:
+def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **wanted: Any) -> dict[str, Any]:
     """The smallest number of engines for a load, by the system's network or that of a sibling."""
-    if (alike := measured_so(_predict(network), bundle, system, at or {})) is not None:
-        return _as_measured_so(size(network, bundle, alike.system, alike.at, **wanted), alike, system, at)
+    if (alike := measured_so(_predict, bundle, system, at or {})) is not None:
+        return _as_measured_so(size(bundle, alike.system, alike.at, **wanted), alike, system, at)
     counts = counted(bundle, system, at or {})
     rest, notes = (at, ()) if counts is None else (counts.at, counts.notes)
     by = sibling_of(bundle, system)
@@ -136,11 +123,11 @@ def size(
 
 
 def max_rate(
-    network: Predict, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None, **wanted: Any
+    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **wanted: Any
 ) -> dict[str, Any]:
     """The highest rate, by the system's network, that of a sibling, or the throughput of its users."""
-    if (alike := measured_so(_predict(network), bundle, system, at or {})) is not None:
-        return _as_measured_so(max_rate(network, bundle, alike.system, alike.at, **wanted), alike, system, at)
+    if (alike := measured_so(_predict, bundle, system, at or {})) is not None:
+        return _as_measured_so(max_rate(bundle, alike.system, alike.at, **wanted), alike, system, at)
     by = sibling_of(bundle, system)
     if by is not None:
         loads, _ = parted(bundle, system, at)
@@ -163,20 +150,41 @@ def _without_response(entry: SystemParameters, wanted: Mapping[str, Any]) -> boo
     return wanted.get("max_response_ms") is not None and not entry.responses
 
 
-def network_alone(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> bool:
+def figure_samples(
+    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any], side: str = "at"
+) -> Mapping[tuple[str, str], Any] | None:
+    """Posterior samples of the figures, where the network alone answers a question; None where it does not."""
+    return network_answers.figure_samples(bundle, system, at, side) if _network_alone(bundle, system, at) else None
+
+
+def sweep(
+    bundle: Mapping[str, Any],
+    system: str,
+    key: str,
+    values: Sequence[float],
+    *,
+    at: Mapping[str, Any] | None = None,
+    metrics: Sequence[str] = (),
+) -> dict[str, Any]:
+    """A prediction for each value of a key, with the figures measured at the levels of a condition; by the network
+    where it alone answers."""
+    question = dict(at or {})
+    changes_system = key == ZIIPS or key.startswith(PREFIX)
+    if not changes_system and _network_alone(bundle, system, {**question, key: values[0]}):
+        return network_answers.sweep(bundle, system, key, values, at=at, metrics=metrics)
+    swept = sweep_answers(predict, bundle, system, key, values, question, metrics)
+    return {**swept, "measured": as_plain(list(_measured_levels(bundle, system, key, swept["at"], metrics)))}
+
+
+def _network_alone(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> bool:
     """Whether a question is one that a network answers or refuses, with nothing from studies."""
     loads, conditions = parted(bundle, system, at)
     points = [point.point for point in bundle["systems"][system].points] if system in bundle["systems"] else []
     return system in bundle["systems"] and not conditions and ("point" not in loads or str(loads["point"]) in points)
 
 
-def measured_levels(
-    predict: Predict,
-    bundle: Mapping[str, Any],
-    system: str,
-    key: str,
-    at: Mapping[str, Any],
-    metrics: Sequence[str],
+def _measured_levels(
+    bundle: Mapping[str, Any], system: str, key: str, at: Mapping[str, Any], metrics: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """The figures at the levels that a condition was measured at, each with what was measured there."""
     for level in filter(number, published(bundle["conditions"]).keys(system).get(key, ())):

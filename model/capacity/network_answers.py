@@ -1,0 +1,281 @@
+"""Answers by the network of a system: predictions, sweeps over a key, and the samples that a comparison subtracts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.capacity.adjustments import PREFIX
+from model.capacity.anchor import recorded_and_modelled
+from model.capacity.answer import INTERVAL_PCT, Answer, as_plain
+from model.capacity.bottleneck import bottleneck, times
+from model.capacity.cache import cached
+from model.capacity.evaluation import System
+from model.capacity.evidence import DEFINITIONS_CHANGED, definitions_changed, distance, evidence, extrapolated, notes_on
+from model.capacity.figures import figure_draws, figures_of
+from model.capacity.growth import is_planned
+from model.capacity.outputs import outputs_of, outputs_of_each
+from model.capacity.quantities import POPULATIONS
+from model.capacity.question import Question, evaluate, parse_question, prepare_system
+from model.capacity.question_keys import OBSERVED, ZIIPS, system_entry
+from model.capacity.state import Scenario, State
+from model.capacity.values import QuestionError
+
+Array = NDArray[np.float64]
+Predict = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]
+Evaluated = tuple[Sequence[float], Sequence[Question], State, Callable[[], State]]
+
+SOLVER: Mapping[str, Any] = {
+    "method": "M/M/m by priority level for all draws, limits as queues of their own",
+    "relative_error": 0.05,
+}
+"""What answers say of the method."""
+RATES = ("etr_tps", "cpu_busy_pct", "growth_pct", "growth_pct.", "rate.")
+"""How keys begin that change rates alone."""
+PLACES = "limit."
+BUSY = "cpu_busy_pct"
+"""The one of these in which rates are not linear."""
+
+
+def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> Answer:
+    """Utilization and response times of a system at a load, with 90 % limits.
+
+    Raises
+    ------
+    QuestionError
+        unknown system or key, or a value out of its domain.
+    """
+    parameters = system_entry(bundle, system)
+    ready, load, state = evaluate(parameters, at)
+    _refuse_plans(load)
+    notes = notes_on(ready, load, state)
+    if definitions_changed(bundle, parameters):
+        notes.append(DEFINITIONS_CHANGED)
+    outputs = tuple(output for output in outputs_of(ready, load, state) if output.value is not None)
+    if load.point is not None and any(output.metric == "etr_tps" for output in outputs):
+        notes.insert(0, "etr_tps: the limits are the rates at which the model is as busy as it is here")
+    return Answer(
+        system=system,
+        at=load.at,
+        model_version=bundle["model_version"],
+        outputs=outputs,
+        bottleneck=bottleneck(ready, state),
+        extrapolated=extrapolated(ready, state),
+        notes=tuple(notes),
+        evidence=evidence(bundle, parameters),
+        distance=distance(ready, state),
+        times=tuple(times(state)),
+        recorded=tuple(_recorded(ready, load)),
+        solver=dict(SOLVER),
+    )
+
+
+def _recorded(ready: System, load: Question) -> list[dict[str, Any]]:
+    """Recorded and modelled figures of a recorded load; none where the question changes it."""
+    base = load.scenario
+    grown = base.anchor is None or not np.array_equal(base.rates, base.anchor.rates)
+    if grown or load.asked.keys() - {"when"}:
+        return []
+    return cached(ready.parameters, ("modelled", base.recorded), lambda: recorded_and_modelled(ready, base))
+
+
+def _refuse_plans(load: Question) -> None:
+    """Refuse planned growth at a recorded load, before which it has not begun."""
+    if load.span is None or not load.span.ahead[0]:
+        for key in (str(key) for key in load.asked if is_planned([str(key)])):
+            text = f"{key}: says how loads grow after the records; ask with when=DATE, or headroom or forecast-msu"
+            raise QuestionError(f"at.{key}", load.asked[key], text)
+
+
+def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **targets: Any) -> dict[str, Any]:
+    """See :func:`model.capacity.sizing.size`, which a prediction does not load."""
+    from model.capacity import sizing
+
+    return sizing.size(bundle, system, at, **targets)
+
+
+def max_rate(
+    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **targets: Any
+) -> dict[str, Any]:
+    """See :func:`model.capacity.sizing.max_rate`, which a prediction does not load."""
+    from model.capacity import sizing
+
+    return sizing.max_rate(bundle, system, at, **targets)
+
+
+def figure_samples(
+    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any], side: str = "at"
+) -> dict[tuple[str, str], Array]:
+    """Posterior samples of every figure, (draws,), by metric and class or station; ``side`` names the question."""
+    ready, _, state = evaluate(system_entry(bundle, system), at, side)
+    samples = {}
+    for one in figures_of(ready.parameters):
+        draws = figure_draws(ready, state, one)
+        if draws is not None:
+            samples[one.metric, one.class_name or one.station or ""] = draws
+    return samples
+
+
+def sweep(
+    bundle: Mapping[str, Any],
+    system: str,
+    key: str,
+    values: Sequence[float],
+    *,
+    at: Mapping[str, Any] | None = None,
+    metrics: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Chosen metrics over a range of one key, as :func:`model.capacity.ask.sweep`; many loads are evaluated at once."""
+    if key == ZIIPS or key.startswith(PREFIX):
+        # The question changes the system itself.
+        return sweep_answers(predict, bundle, system, key, values, at or {}, metrics)
+    parameters = system_entry(bundle, system)
+    ready = prepare_system(parameters, at)
+    parameters = ready.parameters
+    figures = figures_of(parameters)
+    _check_metrics(system, metrics, {one.metric for one in figures})
+    rows: list[dict[str, Any]] = []
+    notes: dict[str, None] = {}
+    chosen = [one for one in figures if not metrics or one.metric in metrics]
+    responses = any(one.quantity.needs_responses for one in chosen)
+    for numbers, loads, state, ends in _evaluated(ready, at or {}, key, values, responses=responses):
+        for end in (0, -1):
+            if numbers[end] in (values[0], values[-1]):
+                notes |= dict.fromkeys(notes_on(ready, loads[end], ends().at_load(end)))
+        outputs = outputs_of_each(ready, loads, state, metrics)
+        for i, number in enumerate(numbers):
+            rows.append({"value": float(number), "outputs": outputs[i], "extrapolated": extrapolated(ready, state, i)})
+    return {
+        "system": system,
+        "key": key,
+        "at": dict(at or {}),
+        "model_version": bundle["model_version"],
+        "interval_pct": INTERVAL_PCT,
+        "steps": rows,
+        "measured": [],
+        "notes": list(notes),
+        "evidence": as_plain(evidence(bundle, parameters)),
+    }
+
+
+def _check_metrics(system: str, metrics: Sequence[str], answered: set[str]) -> None:
+    for metric in metrics:
+        if metric not in answered:
+            raise QuestionError("metrics", metric, f"metrics: {metric!r} is not predicted for {system}", answered)
+
+
+def _evaluated(
+    ready: System, at: Mapping[str, Any], key: str, values: Sequence[float], *, responses: bool
+) -> Iterator[Evaluated]:
+    """Values of the key, their loads, the state at them, and the state at the first and last of all with everything
+    that notes need. Where only rates or places change, many are evaluated at once."""
+    observed = any(str(name).startswith(OBSERVED) for name in at)
+    if observed or not key.startswith((*RATES, PLACES)):
+        for number in values:
+            load = parse_question(ready, {**at, key: number})
+            yield from _states(ready, [number], [load], load.scenario, responses)
+        return
+    if key != BUSY and not key.startswith(PLACES):
+        yield from _states(ready, values, *_linear(ready, at, key, values), responses)
+        return
+    loads = [parse_question(ready, {**at, key: number}) for number in values]
+    each = [load.scenario for load in loads]
+    draws = max(one.rates.shape[0] for one in each)
+    rates = [np.broadcast_to(one.rates, (draws, *one.rates.shape[1:])) for one in each]
+    users = [one.users for one in each if one.users is not None]
+    scenario = replace(
+        each[0],
+        rates=np.concatenate(rates, axis=1),
+        users=np.concatenate(users, axis=1) if users else None,
+        limits={name: np.array([[one.limits[name] for one in each]]) for name in each[0].limits},
+    )
+    yield from _states(ready, values, loads, scenario, responses)
+
+
+def _states(
+    ready: System, values: Sequence[float], loads: Sequence[Question], scenario: Scenario, responses: bool
+) -> Iterator[Evaluated]:
+    """As :func:`_evaluated`, of one scenario.
+
+    Responses are evaluated where a figure needs them, or where a limit may be full, because the carried load depends
+    on them. If a limit is full at any load, it is full at the first or the last, which are evaluated first.
+    """
+    offered = ready.at_rates(scenario.as_asked().at_loads([0, -1])) if ready.limits else None
+    full = offered is not None and any(np.any(used >= 1.0) for used in offered.limits.values())
+
+    def ends() -> State:
+        return offered if offered is not None else ready.at_rates(scenario.at_loads([0, -1]))
+
+    for some in ready.blocks(len(loads)):
+        state = ready.evaluate(scenario.at_loads(some), responses=responses or full)
+        noted = partial(lambda state: state, state) if state.response_ms or state.limits else ends
+        yield [values[i] for i in some], [loads[i] for i in some], state, noted
+
+
+def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[float]) -> tuple[list[Question], Scenario]:
+    """Loads where rates are linear in the key: parsed at the least and most, in proportion between them."""
+    least, most = min(values), max(values)
+    first, last = (parse_question(ready, {**at, key: number}) for number in (least, most))
+    part = ((np.asarray(values, float) - least) / (most - least or 1.0))[None, :, None]
+    loads = [first.asking(key, number) for number in values]
+    low, high = first.scenario, last.scenario
+    between = replace(low, rates=low.rates + part * (high.rates - low.rates))
+    if low.users is not None and high.users is not None:
+        between = replace(between, users=low.users + part * (high.users - low.users))
+    return loads, between
+
+
+def sweep_answers(
+    predict: Predict,
+    bundle: Mapping[str, Any],
+    system: str,
+    key: str,
+    values: Sequence[float],
+    at: Mapping[str, Any],
+    metrics: Sequence[str],
+) -> dict[str, Any]:
+    """The same by one prediction for each value, in place of a value of the key in ``at``."""
+    at = {name: value for name, value in at.items() if name not in _synonyms((key,))}
+    answers = [predict(bundle, system, {**at, key: value}) for value in values]
+    _check_metrics(system, metrics, {output.metric for answer in answers for output in answer.outputs})
+    steps = [
+        {
+            "value": float(value),
+            "outputs": [
+                asdict(replace(output, condition=without(output.condition, (key,))))
+                for output in answer.outputs
+                if not metrics or output.metric in metrics
+            ],
+            "extrapolated": answer.extrapolated,
+        }
+        for value, answer in zip(values, answers, strict=True)
+    ]
+    return as_plain(
+        {
+            "system": system,
+            "key": key,
+            "at": dict(at),
+            "model_version": bundle["model_version"],
+            "interval_pct": INTERVAL_PCT,
+            "steps": steps,
+            "measured": [],
+            "notes": list(dict.fromkeys([*answers[0].notes, *answers[-1].notes])),
+            "evidence": answers[0].evidence,
+        }
+    )
+
+
+def without(condition: str, keys: Sequence[str]) -> str:
+    """A condition of a figure without the parts that name these keys."""
+    names = _synonyms(keys)
+    return "; ".join(part for part in condition.split("; ") if part.partition("=")[0] not in names)
+
+
+def _synonyms(keys: Sequence[str]) -> set[str]:
+    """Keys with their other names: one population may be called users in one table and sessions in another."""
+    return {*keys, *(POPULATIONS if set(keys) & set(POPULATIONS) else ())}
