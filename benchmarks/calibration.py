@@ -14,12 +14,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from model.capacity.places import queue_for_places
-from model.capacity.queues import stretch
 
 from model.calibration.intervals import histories
 from model.calibration.systems import calibrate
 from model.capacity import ask, bundle
+from model.queueing.limits import limit_wait
+from model.queueing.multiserver import slowdown
 from model.validation import validate
 
 SECONDS, ENGINES, CAPTURED = 900.0, 8.0, 0.94
@@ -60,10 +60,10 @@ def _lpar(name: str, days: int, classes: int, seed: int) -> tuple[pd.DataFrame, 
     ended = random.poisson(shapes * rates * SECONDS * random.normal(1.0, 0.05, (count, classes)))
     cpu = demand_s * (ended + np.sqrt(ended) * random.standard_normal(ended.shape))
     used = cpu.sum(axis=1) / CAPTURED + 0.1 * SECONDS
-    response = demand_s * stretch(used / SECONDS, ENGINES)[:, None] + random.uniform(0.001, 0.02, classes)
+    response = demand_s * slowdown(used / SECONDS, ENGINES)[:, None] + random.uniform(0.001, 0.02, classes)
     # Every tenth class queues for a resource of one place.
     latch_s = np.where(np.arange(classes) % 10 == 4, 0.8 / (ended / SECONDS).max(axis=0), 0.0)
-    response = (response + queue_for_places(ended / SECONDS, latch_s, 1.0)[0]) * random.normal(1.0, 0.02, ended.shape)
+    response = (response + limit_wait(ended / SECONDS, latch_s, 1.0, 1.0)) * random.normal(1.0, 0.02, ended.shape)
     keys = np.array([f"{name}-{i}" for i in range(count)])
     busy = pd.DataFrame(
         {
@@ -99,11 +99,11 @@ def main(arguments: Sequence[str]) -> None:
         print(f"{name:<12} {now[0] - at[0]:7.1f} s, {now[1] - at[1]:7.1f} s of the processor", flush=True)
         at = now
 
-    found = histories(*tables)
+    recorded = histories(*tables)
     step("histories")
-    fitted = calibrate(pd.DataFrame({"system_id": [], "point": [], "etr_tps": []}), found)
+    fitted = calibrate(pd.DataFrame({"system_id": [], "point": [], "etr_tps": []}), recorded)
     step("calibration")
-    validation = validate(fitted.points, {}, found)
+    validation = validate(fitted.points, {}, recorded)
     step("validation")
     model = bundle.build(dict(fitted.systems), data={}, validation={})
     ask.predict(model, "P000", {"growth_pct": 10})

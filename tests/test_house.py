@@ -1,9 +1,11 @@
 """The rules of the house that no single room can keep alone."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,17 @@ def test_every_target_of_the_makefile_is_documented():
 def test_every_module_says_what_belongs_there():
     silent = [path for path in SOURCES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
     assert [str(path.relative_to(ROOT)) for path in silent] == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
+def test_every_benchmark_imports_names_that_exist(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        room = node.module.partition(".")[0] if isinstance(node, ast.ImportFrom) and node.module else ""
+        if room in (*ROOMS, "benchmarks", "state"):
+            module = importlib.import_module(str(node.module))
+            for name in node.names:
+                is_module = find_spec(f"{node.module}.{name.name}") if hasattr(module, "__path__") else None
+                assert hasattr(module, name.name) or is_module, f"{node.module} has no {name.name}"
 
 
 def test_contexts_of_dagster_keep_their_annotations():
