@@ -9,6 +9,7 @@ from ingest import registry
 from ingest.formats.dcollect.decode import decode_dcollect
 from ingest.formats.ims.decode import decode_log
 from ingest.formats.smf import decode_batches
+from ingest.schema.example import ExampleError, example
 from tests.shared import ROOT
 
 PAGE = (ROOT / "docs" / "hex-examples.md").read_text(encoding="utf-8")
@@ -40,6 +41,25 @@ def test_the_page_says_what_the_record_holds(name: str) -> None:
         stated.setdefault((table, column), []).append(value)
     for (table, column), values in stated.items():
         assert rows_of(batch.tables[table], column) == values, column
+
+
+@pytest.mark.parametrize("name", EXAMPLES.keys() - DECODERS.keys() - {"smf110_1"})
+def test_a_printed_example_has_the_lines_that_were_read_by_hand(name: str) -> None:
+    text = re.search(r"```hex\n(.*?)```", EXAMPLES[name], re.DOTALL)
+    assert text
+    by_hand = {line[:3]: line[3:] for line in LINE.findall(EXAMPLES[name])}
+    printed = {line[:3]: line[3:] for line in LINE.findall(example(bytes.fromhex(text[1]), REGISTRY))}
+    assert len(printed) >= 5
+    for place in printed.keys() & by_hand.keys():
+        (length, digits, _, value), (length_by_hand, digits_by_hand, _, value_by_hand) = printed[place], by_hand[place]
+        assert value == value_by_hand, place
+        if length == length_by_hand:
+            assert digits.startswith(digits_by_hand) or digits_by_hand.startswith(digits), place
+
+
+def test_what_is_no_whole_record_is_no_example() -> None:
+    with pytest.raises(ExampleError, match="not one record"):
+        example(bytes(20), REGISTRY)
 
 
 def rows_of(table: pa.Table, column: str) -> list[str]:

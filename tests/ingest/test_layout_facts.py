@@ -185,10 +185,10 @@ def test_sections_fill_the_record_without_gap_or_overlap(name: str) -> None:
     for section in layout.placed:
         part = section.triplet
         assert part is not None
-        at, size, count = (
-            header[next(item.column for item in layout.header.fields if item.offset == place)]
-            for place in (part.position, part.position + part.offset_width, part.end - part.count_width)
-        )
+        columns = {item.offset: item.column for item in layout.header.fields}
+        places = (part.position, part.position + part.offset_width, part.end - part.count_width)
+        assert columns.keys() >= set(places), f"the header lacks fields for the triplet of {section.name}, at {places}"
+        at, size, count = (header[columns[place]] for place in places)
         if section.table in batch.tables:
             covered[at : at + (size if section.walk == "length_prefixed" else size * count)] += 1
             first = min(first, at)
