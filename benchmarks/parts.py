@@ -17,6 +17,7 @@ import duckdb
 from benchmarks.dumps import SECTIONS, made_up_dump, write_cics
 from ingest import registry
 from ingest.allocation import keep_freed_memory
+from ingest.running import Here
 from ingest.warehouse import load, prepare, publish
 
 CONNECTIONS_PER_MB = 2_750
@@ -72,7 +73,7 @@ def _dumps(folder: Path, size: int) -> list[Path]:
 def _load(folder: Path, database: Path, *, in_parts: bool) -> None:
     keep_freed_memory()
     if not in_parts:
-        sys.modules["ingest.warehouse.load"]._UNIT_BYTES = 1 << 60  # type: ignore[attr-defined]
+        Here.unit_bytes = 1 << 60
     assert {report.status for report in load([folder], database, registry.load())} == {"loaded"}
 
 

@@ -7,6 +7,7 @@ from ingest.warehouse.errors import FileUnknown, WarehouseError, WarehouseLocked
 from ingest.warehouse.exporting import export_schema
 from ingest.warehouse.load import load, prepare
 from ingest.warehouse.parts import drop_rows, filled, identities_of, move_parts
+from ingest.warehouse.parts import named as named_parts
 from ingest.warehouse.publish import publish
 from ingest.warehouse.removal import remove
 from ingest.warehouse.tables import layouts_version
@@ -31,6 +32,7 @@ __all__ = [
     "load",
     "make_views",
     "move_parts",
+    "named_parts",
     "open_writer",
     "opening",
     "prepare",

@@ -185,12 +185,30 @@ def _of_parts(con: duckdb.DuckDBPyConnection, like: str, paths: Sequence[str]) -
     return _query(con, kinds, [str(root / path) for path in paths])
 
 
+def named(con: duckdb.DuckDBPyConnection, snapshot: Path | None = None) -> set[str]:
+    """The parts that a snapshot, or the open warehouse, names; none where it is of an earlier version or missing."""
+    schema = "meta"
+    if snapshot is not None:
+        schema = "snapshot.meta"
+        try:
+            con.execute(f"ATTACH {_text(str(snapshot))} AS snapshot (READ_ONLY)")
+        except duckdb.Error:
+            return set()
+    try:
+        return {path for (path,) in con.execute(f"SELECT path FROM {schema}.part").fetchall()}
+    except duckdb.CatalogException:
+        return set()
+    finally:
+        if snapshot is not None:
+            con.execute("DETACH snapshot")
+
+
 def sweep(con: duckdb.DuckDBPyConnection, kept: Collection[str]) -> None:
     """Delete the parts that neither the database names nor `kept` does, as those of killed loads."""
-    named = {path for (path,) in con.execute("SELECT path FROM meta.part").fetchall()} | set(kept)
+    names = named(con) | set(kept)
     root = folder(con)
     for path in root.glob("*/*.parquet"):
-        if str(path.relative_to(root)) not in named:
+        if str(path.relative_to(root)) not in names:
             path.unlink(missing_ok=True)
 
 

@@ -61,7 +61,7 @@ def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None
 
 def _keep_named(con: duckdb.DuckDBPyConnection, target: Path) -> None:
     """Keep the snapshot under another name, if it names parts that the warehouse does not: somebody may read it."""
-    if target.is_file() and _named(con, target) - _named(con):
+    if target.is_file() and parts.named(con, target) - parts.named(con):
         os.link(target, target.with_name(f".{target.name}.{uuid.uuid4().hex}.read"))
 
 
@@ -70,7 +70,7 @@ def _named_by_read(con: duckdb.DuckDBPyConnection, target: Path) -> set[str]:
     named: set[str] = set()
     for earlier in target.parent.glob(f".{target.name}.*.read"):
         if _is_read(earlier):
-            named |= _named(con, earlier)
+            named |= parts.named(con, earlier)
         else:
             earlier.unlink()
     return named
@@ -84,22 +84,6 @@ def _is_read(path: Path) -> bool:
         except OSError:
             return True
     return False
-
-
-def _named(con: duckdb.DuckDBPyConnection, snapshot: Path | None = None) -> set[str]:
-    """The parts that a snapshot, or the open warehouse, names; none where a snapshot is of an earlier version."""
-    if snapshot is None:
-        return {path for (path,) in con.execute("SELECT path FROM meta.part").fetchall()}
-    try:
-        con.execute(f"ATTACH '{str(snapshot).replace(chr(39), chr(39) * 2)}' AS snapshot (READ_ONLY)")
-    except duckdb.Error:
-        return set()
-    try:
-        return {path for (path,) in con.execute("SELECT path FROM snapshot.meta.part").fetchall()}
-    except duckdb.CatalogException:
-        return set()
-    finally:
-        con.execute("DETACH snapshot")
 
 
 def _copy(source: Path, target: str) -> None:

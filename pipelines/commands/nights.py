@@ -2,7 +2,6 @@
 
 import datetime as dt
 import getpass
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -132,16 +131,27 @@ def retain() -> None:
 
 
 def backup(
-    folder: Annotated[Path, typer.Argument(file_okay=False, help="Folder for the backup; must be new or empty.")],
+    folder: Annotated[
+        str,
+        typer.Argument(
+            metavar="FOLDER|ADDRESS",
+            help="Folder, or address such as s3://bucket/etalon: new, empty, or with an earlier backup to update.",
+        ),
+    ],
 ) -> None:
-    """Back up the state that cannot be rebuilt."""
+    """Back up the state that cannot be rebuilt.
+
+    A backup to the same place copies what is new, and replaces the earlier backup when it is complete.
+    """
     from pipelines.nights import copies
 
-    typer.echo(str(copies.backup(Home.from_environment(), folder)))
+    typer.echo(copies.backup(Home.from_environment(), folder))
 
 
 def restore(
-    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Backup made by `etalon backup`.")],
+    folder: Annotated[
+        str, typer.Argument(metavar="FOLDER|ADDRESS", help="Folder or address of a backup made by `etalon backup`.")
+    ],
 ) -> None:
     """Restore a backup into an empty state folder."""
     from pipelines.nights import copies

@@ -1,28 +1,36 @@
-"""Copies of the state to come back to, and warehouses of earlier versions."""
+"""Backups of the state, and warehouses of earlier versions."""
 
 import hashlib
+import os
+import re
 import shutil
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
+import uuid
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
 
 from pipelines import steps
-from pipelines.exits import EtalonError, Exit
+from pipelines.exits import EtalonError, Exit, code_of
 from pipelines.home import Home
 from pipelines.nights.run import only_one
-from pipelines.settings import FILE
+from pipelines.settings import FILE, without_password
 from state.catalogue import BACKUP
 from state.files import make_folder
 
+_WAREHOUSE, _PARTS, _REGISTRY = "warehouse/etalon.duckdb", "warehouse/etalon.parts", "mlflow/mlflow.db"
 #: What cannot be made again, as paths in the state folder.
 _KEPT = (
-    "warehouse/etalon.duckdb",
-    "warehouse/etalon.parts",
+    _WAREHOUSE,
+    _PARTS,
     "published/etalon.duckdb",
     "published/definitions.json",
     "models",
-    "mlflow/mlflow.db",
+    _REGISTRY,
     "mlflow",
     "nights",
     "layouts",
@@ -34,74 +42,184 @@ _KEPT = (
     "tokens.json",
     FILE,
 )
-#: What a fit beside the copy is writing: files that have not their names yet, and the registry, copied before them.
-_OF_A_FIT = shutil.ignore_patterns(".*", "*.db", "*.db-*")
+#: Folder in which a backup has everything but parts: the next backup has another.
+_STATE = re.compile(r"state-[0-9a-f]{32}/")
 
 
-def backup(home: Home, folder: Path) -> Path:
-    """Copy what cannot be made again into a folder, with a digest of every file; the folder.
+class _Store:
+    """A folder of this machine, or an address that fsspec knows, with a backup or nothing.
+
+    The manifest lists the files that are the backup: parts by their paths in the state folder, all others by their
+    paths in a folder `state-…`, which no other backup uses. A backup of an earlier version has no such folder.
+    """
+
+    def __init__(self, address: str) -> None:
+        from fsspec.core import url_to_fs
+        from fsspec.implementations.local import LocalFileSystem
+
+        self.address = without_password(address)
+        self._files, root = url_to_fs(address)
+        self._root = root.rstrip("/") or root
+        self._files.invalidate_cache()
+        self.is_local = isinstance(self._files, LocalFileSystem)
+        self.has_manifest = self._files.exists(self.path(BACKUP.name))
+
+    def path(self, name: str) -> str:
+        """Where a file is, as the file system calls it."""
+        return f"{self._root}/{name}"
+
+    def is_empty(self) -> bool:
+        """Whether nothing is there."""
+        return not self._files.exists(self._root) or not self._files.ls(self._root, detail=False)
+
+    def manifest(self) -> Mapping[str, Any]:
+        """The manifest. EtalonError where it names a file that no backup has; StateDamaged where it cannot be read."""
+        place = Path(self.path(BACKUP.name))
+        try:
+            text = self._files.cat_file(self.path(BACKUP.name)).decode()
+        except UnicodeDecodeError:
+            raise BACKUP.damaged(place, "is not UTF-8") from None
+        manifest: Mapping[str, Any] = BACKUP.loads(text, place)
+        for name in manifest["files"]:
+            path = PurePosixPath(_in_home(name))
+            if ".." in path.parts or not any(path.is_relative_to(kept) for kept in _KEPT):
+                raise EtalonError(f"{place}: {name!r} is not a file of a backup; use another backup", Exit.NO_INPUT)
+        return manifest
+
+    def write_manifest(self, manifest: Mapping[str, Any], scratch: Path) -> None:
+        """Put the manifest in the place of the earlier one, in one step."""
+        BACKUP.write(scratch / BACKUP.name, manifest)
+        coming = f".{BACKUP.name}.part"
+        self.put(scratch / BACKUP.name, coming)
+        self._files.mv(self.path(coming), self.path(BACKUP.name))
+
+    def part_sizes(self) -> dict[str, int]:
+        """The parts that are there, whole or not, with their sizes in bytes."""
+        there = self._files.find(self.path(_PARTS), detail=True)
+        return {path.removeprefix(f"{self._root}/"): about["size"] for path, about in there.items()}
+
+    def put(self, source: Path, name: str) -> None:
+        """Copy a file there. EtalonError where the copy has another size."""
+        target = self.path(name)
+        self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
+        if self.is_local:
+            shutil.copy2(source, target)
+            _sync(target)
+        else:
+            self._files.put_file(str(source), target)
+        if (size := self._files.info(target)["size"]) != source.stat().st_size:
+            raise EtalonError(f"{self.address}: {name} has {size} bytes instead of {source.stat().st_size}; run again")
+
+    def put_part(self, source: Path, name: str) -> str:
+        """Put a part there, by a hard link where both are on one file system; its digest."""
+        digest = _digest(source)
+        if self.is_local:
+            target = Path(self.path(name))
+            target.unlink(missing_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(source, target)
+                return digest
+            except OSError:  # Of another file system, or of one without links.
+                pass
+        self.put(source, name)
+        if self.is_local and _digest(Path(self.path(name))) != digest:
+            raise EtalonError(f"{self.address}: {name} is not what was written there; check the disk, and run again")
+        return digest
+
+    def get(self, name: str, target: Path) -> None:
+        """Copy a file from there. FileNotFoundError."""
+        if self.is_local:
+            shutil.copy2(self.path(name), target)
+        else:
+            self._files.get_file(self.path(name), str(target))
+            target.chmod(0o600)
+
+    def remove_others(self, names: Collection[str], before: Collection[str]) -> None:
+        """Remove what the earlier backup, or one that was cut short, has put there, and this one does not need."""
+        there = [path.removeprefix(f"{self._root}/") for path in self._files.find(self._root)]
+        needless = [name for name in there if _STATE.match(name) or name.startswith(f"{_PARTS}/") or name in before]
+        for name in (name for name in needless if name not in names):
+            self._files.rm_file(self.path(name))
+            if self.is_local:
+                with suppress(OSError):  # It holds other files.
+                    os.removedirs(Path(self.path(name)).parent)
+
+
+def backup(home: Home, address: str) -> str:
+    """Copy what cannot be made again to a folder or an address that fsspec knows; the address, without its password.
+
+    An earlier backup there is brought up to date: parts, which never change, are copied once, and hard links of the
+    state folder's where both are on one file system. The manifest has a digest of every file and is replaced last. A
+    backup that is cut short leaves the earlier one as it was.
 
     The warehouse is copied while nobody writes it. Raises WarehouseLocked while another process does, and EtalonError
-    while a night is under way, where the folder holds something already, or there is nothing to copy.
+    while a night is under way, where the folder holds something else, cannot be reached, or there is nothing to copy.
     """
     steps.require(home.warehouse, "there is no warehouse", "load files first: `etalon ingest PATH`")
-    if folder.exists() and any(folder.iterdir()):
-        raise EtalonError(f"{folder} is not empty; name another folder for the backup", Exit.NO_INPUT)
-    from ingest.warehouse import open_writer, version
+    from ingest.warehouse import named_parts, open_writer, version
 
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with only_one(home), open_writer(home.warehouse) as con:
-        con.execute("CHECKPOINT")
-        for name in _KEPT:
-            source, target = home.root / name, folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if source.is_dir():
-                shutil.copytree(source, target, ignore=_OF_A_FIT, dirs_exist_ok=True)
-            elif source.suffix == ".db" and source.exists():
-                _copy_registry(source, target)
-            elif source.exists():
-                shutil.copy2(source, target)
-    digests = {str(path.relative_to(folder)): _digest(path) for path in sorted(folder.rglob("*")) if path.is_file()}
-    BACKUP.write(folder / BACKUP.name, {"schema": version.SCHEMA, "files": digests})
-    return folder
+    with _reaching(address) as store:
+        if not store.has_manifest and not store.is_empty():
+            remedy = "name a new or empty folder, or one with a backup"
+            raise EtalonError(f"{store.address} is not empty and holds no backup; {remedy}", Exit.NO_INPUT)
+        if store.is_local:
+            Path(store.path("")).mkdir(parents=True, exist_ok=True, mode=0o700)
+        before: Mapping[str, str] = store.manifest()["files"] if store.has_manifest else {}
+        with only_one(home), open_writer(home.warehouse) as con, TemporaryDirectory() as scratch:
+            con.execute("CHECKPOINT")
+            sizes, state = store.part_sizes(), f"state-{uuid.uuid4().hex}"
+            digests: dict[str, str] = {}
+            for name in sorted(f"{_PARTS}/{path}" for path in named_parts(con) | named_parts(con, home.snapshot)):
+                source = home.root / name
+                is_there = name in before and sizes.get(name) == source.stat().st_size
+                digests[name] = before[name] if is_there else store.put_part(source, name)
+            for name, source in _small_files(home, Path(scratch)):
+                store.put(source, f"{state}/{name}")
+                digests[f"{state}/{name}"] = _digest(source)
+            store.write_manifest({"schema": version.SCHEMA, "files": digests}, Path(scratch))
+        store.remove_others(digests, before)
+    return store.address
 
 
-def restore(home: Home, folder: Path) -> Path:
-    """Make the state of an empty state folder from a copy; the state folder.
+def restore(home: Home, address: str) -> Path:
+    """Make the state of an empty state folder from a backup; the state folder.
 
-    The warehouse comes last and in one step: what was cut short is restored again. EtalonError where the copy is not
-    whole, naming the file, or the state folder has a warehouse already.
+    Every file is compared with its digest before the first is put in its place, the warehouse last. What was cut short
+    is restored again. EtalonError where the backup is not whole, naming the file, or the state folder has a warehouse.
     """
-    manifest = folder / BACKUP.name
-    if not manifest.is_file():
-        raise EtalonError(
-            f"{folder} is not a backup, because it has no {BACKUP.name}; name a folder made by `etalon backup`",
-            Exit.NO_INPUT,
-        )
-    if home.warehouse.exists():
-        raise EtalonError(
-            f"{home.warehouse} already exists; name an empty state folder with --home, or move this one away",
-            Exit.NO_INPUT,
-        )
-    from ingest.warehouse import version
+    with _reaching(address) as store:
+        if not store.has_manifest:
+            raise EtalonError(
+                f"{store.address} is not a backup, because it has no {BACKUP.name}; name one made by `etalon backup`",
+                Exit.NO_INPUT,
+            )
+        if home.warehouse.exists():
+            raise EtalonError(
+                f"{home.warehouse} already exists; name an empty state folder with --home, or move this one away",
+                Exit.NO_INPUT,
+            )
+        from ingest.warehouse import move_parts, version
 
-    schema, digests = _listed(manifest)
-    if schema > version.SCHEMA:
-        raise EtalonError(f"{folder} was made by a later version of Etalon; use that version", Exit.NO_INPUT)
-    for name, digest in digests.items():
-        path = folder / name
-        if not path.is_file() or _digest(path) != digest:
-            raise EtalonError(f"{path} is missing or was changed after the backup; use another backup", Exit.NO_INPUT)
-    home.require_writable()
-    for name in sorted(digests, key=lambda name: (name == _KEPT[0], name)):
-        target = home.root / name
-        make_folder(target.parent)
-        copied = target.with_name(f".{target.name}.part")
-        shutil.copy2(folder / name, copied)
-        copied.replace(target)
+        manifest = store.manifest()
+        if manifest["schema"] > version.SCHEMA:
+            raise EtalonError(f"{store.address} was made by a later version of Etalon; use that version", Exit.NO_INPUT)
+        home.require_writable()
+        copies: dict[Path, Path] = {}
+        try:
+            names = sorted(manifest["files"], key=lambda name: (_in_home(name) == _WAREHOUSE, name))
+            for name in names:
+                target = home.root / _in_home(name)
+                copy = copies[target] = target.with_name(f".{target.name}.part")
+                make_folder(target.parent)
+                _fetch(store, name, copy, manifest["files"][name])
+        except BaseException:
+            for copy in copies.values():
+                copy.unlink(missing_ok=True)
+            raise
+        for target, copy in copies.items():
+            copy.replace(target)
     migrate(home)
-    from ingest.warehouse import move_parts
-
     move_parts(home.snapshot, home.warehouse)
     return home.root
 
@@ -134,21 +252,64 @@ def migrate(home: Home) -> str:
     )
 
 
-def _copy_registry(source: Path, target: Path) -> None:
-    """Copy what was committed to the registry's database, whoever is writing it."""
-    with closing(sqlite3.connect(source)) as con, closing(sqlite3.connect(target)) as copy:
-        con.backup(copy)
+@contextmanager
+def _reaching(address: str) -> Iterator[_Store]:
+    """The store at an address; EtalonError for what goes wrong there, where it is no folder of this machine."""
+    is_local = False
+    try:
+        store = _Store(address)
+        is_local = store.is_local
+        yield store
+    except Exception as error:  # Every kind of file system has errors of its own.
+        if is_local or code_of(error) is not None or isinstance(error, duckdb.Error):
+            raise
+        raise EtalonError(without_password(f"{address}: {type(error).__name__}: {error}"), Exit.NO_INPUT) from error
 
 
-def _listed(manifest: Path) -> tuple[int, Mapping[str, str]]:
-    """The schema that a copy is of, and the digests of its files, each in a place where `backup` puts one."""
-    found = BACKUP.read(manifest)
-    schema, digests = found["schema"], found["files"]
-    for name in digests:
-        path = PurePosixPath(name)
-        if ".." in path.parts or not any(path.is_relative_to(kept) for kept in _KEPT):
-            raise EtalonError(f"{manifest}: {name!r} is not a file of a backup; use another backup", Exit.NO_INPUT)
-    return schema, digests
+def _in_home(name: str) -> str:
+    """The path in the state folder of a file of a backup."""
+    return _STATE.sub("", name, count=1)
+
+
+def _small_files(home: Home, scratch: Path) -> Iterator[tuple[str, Path]]:
+    """The files of a backup that are no parts, by their paths in the state folder, each with what to copy.
+
+    What a fit beside the copy is writing is left out: files that have not their names yet, and the registry, which is
+    copied as committed, before them.
+    """
+    listed: dict[str, Path] = {}
+    for kept in (kept for kept in _KEPT if kept != _PARTS):
+        source = home.root / kept
+        if kept == _REGISTRY and source.exists():
+            with closing(sqlite3.connect(source)) as con, closing(sqlite3.connect(scratch / "mlflow.db")) as copy:
+                con.backup(copy)
+            yield kept, scratch / "mlflow.db"
+        elif source.is_dir():
+            for path in sorted(path for path in source.rglob("*") if path.is_file()):
+                within = path.relative_to(source)
+                hidden = any(name.startswith(".") for name in within.parts)
+                if not hidden and not path.name.endswith(".db") and ".db-" not in path.name:
+                    listed[path.relative_to(home.root).as_posix()] = path
+        elif source.exists():
+            listed[kept] = source
+    yield from listed.items()
+
+
+def _fetch(store: _Store, name: str, target: Path, digest: str) -> None:
+    """Copy a file of a backup. EtalonError where it is missing or has another digest."""
+    try:
+        store.get(name, target)
+        is_whole = _digest(target) == digest
+    except FileNotFoundError:
+        is_whole = False
+    if not is_whole:
+        path = without_password(store.path(name))
+        raise EtalonError(f"{path} is missing or was changed after the backup; use another backup", Exit.NO_INPUT)
+
+
+def _sync(path: str) -> None:
+    with Path(path).open("rb") as stream:
+        os.fsync(stream.fileno())
 
 
 def _digest(path: Path) -> str:
