@@ -1,7 +1,8 @@
 """Columns of contracts that are metrics, as the registry says: `python -m pipelines.contracts --write | --check`.
 
 A column named like a metric with a description, in a mart whose model names that metric, takes its unit, formula,
-source and meaning from there.
+source and meaning from there. A contract gets the columns that its model makes by `metric(...)`, each behind the column
+before it.
 """
 
 import argparse
@@ -13,11 +14,15 @@ from pipelines import metrics
 from pipelines.home import DBT_PROJECT
 
 MARTS = DBT_PROJECT / "models" / "marts"
+BLOCK = r"^      - name: {}\n(?:        .*\n)*"
+"""A column of a contract."""
+SELECTED = re.compile(r"(?:metric\('(\w+)'[^\n]*\}\} )?as (\w+),?$|^  (?:\w+\.)?(\w+),?$", re.MULTILINE)
+"""A selected column with the metric that makes it, or with its name alone."""
 
 
 def made() -> dict[Path, str]:
     """Every contract with its metrics as the registry has them."""
-    return {path: _from_registry(path) for path in sorted(MARTS.rglob("*.yml"))}
+    return {path: contract(path) for path in sorted(MARTS.rglob("*.yml"))}
 
 
 def drift() -> list[Path]:
@@ -25,9 +30,11 @@ def drift() -> list[Path]:
     return [path for path, text in made().items() if path.read_text(encoding="utf-8") != text]
 
 
-def _from_registry(path: Path) -> str:
+def contract(path: Path) -> str:
+    """The contract in a file, with its metrics as the registry has them."""
     text, model = path.read_text(encoding="utf-8"), path.with_suffix(".sql")
     made_by = model.read_text(encoding="utf-8") if model.exists() else ""
+    text = _with_new_columns(text, made_by)
     for name, metric in metrics.registry().items():
         if metric.description is not None and f"'{name}'" in made_by:
             block = re.compile(
@@ -39,10 +46,25 @@ def _from_registry(path: Path) -> str:
     return text
 
 
+def _with_new_columns(text: str, made_by: str) -> str:
+    """A contract with the columns that it lacks of those that its model makes by a metric."""
+    before, registry = "", metrics.registry()
+    _, _, last_select = made_by.rpartition("\nselect\n")
+    for metric, named, plain in SELECTED.findall(last_select):
+        column, there = named or plain, re.compile(BLOCK.format(before), re.MULTILINE)
+        block = re.search(BLOCK.format(column), text, re.MULTILINE)
+        if metric and (block is None or block[0].count("\n") == 1) and there.search(text):
+            text = text.replace(block[0], "") if block else text
+            new = _column(column, registry[metric]).replace("\\", r"\\")
+            text = there.sub(rf"\g<0>{new}", text, count=1)
+        before = column if re.search(BLOCK.format(column), text, re.MULTILINE) else before
+    return text
+
+
 def _column(name: str, metric: metrics.Metric) -> str:
     return f"""      - name: {name}
         data_type: double
-        description: "{metric.description}"
+        description: "{metric.description or metric.label}"
         config:
           meta:
             unit: "{metric.unit}"

@@ -1,10 +1,11 @@
 """The registry of metrics, and an installation's own."""
 
 import json
+import re
 
 import pytest
 
-from pipelines import metrics
+from pipelines import contracts, metrics
 from pipelines.exits import EtalonError
 from pipelines.home import Home
 
@@ -34,6 +35,16 @@ def test_every_metric_of_the_project_is_complete():
         if metric.grain or metric.label:
             assert metric.label, name
             assert metric.source, name
+
+
+@pytest.mark.parametrize("left", ["", "      - name: execution_ms\n"])
+def test_a_column_that_a_model_makes_of_a_metric_comes_into_its_contract(tmp_path, left):
+    text = (contracts.MARTS / "fct_service_class.yml").read_text(encoding="utf-8")
+    without = re.sub(r"^      - name: execution_ms\n(?:        .*\n)*", left, text, flags=re.MULTILINE)
+    assert without != text
+    (tmp_path / "mart.yml").write_text(without, encoding="utf-8")
+    (tmp_path / "mart.sql").write_text((contracts.MARTS / "fct_service_class.sql").read_text(encoding="utf-8"), "utf-8")
+    assert contracts.contract(tmp_path / "mart.yml") == text
 
 
 def test_an_installations_metrics_reach_dbt(home):
