@@ -77,21 +77,21 @@ def describe(name: str, parameters: SystemParameters, has_conditions: bool = Fal
 def reference_systems(predictable: Collection[str]) -> list[ReferenceSystem]:
     """Every reference system, whether or not the model can be asked about it."""
     # Loaded for the list of systems alone: an answer takes nothing of it.
-    from model.published.overview import overview
+    from model.published import catalogue
 
     return [
         ReferenceSystem(
-            system=about.system,
+            system=about.id,
             title=about.title,
             study=about.study,
             kind=about.class_,
             hardware=about.hardware,
-            values=about.values,
+            values=len(about.values),
             reproducible=about.reproducible,
-            statements=about.statements,
-            predictable=about.system in predictable,
+            statements=len(about.figures) - len(about.values),
+            predictable=about.id in predictable,
         )
-        for about in overview()
+        for about in map(catalogue.system, catalogue.systems())
     ]
 
 

@@ -34,7 +34,7 @@ from model.calibration.utilization import UtilizationLaw
 from model.capacity.figures import figures_of
 from model.capacity.parameters import DemandModel, NWay, Point, SystemParameters, TransactionClass
 from model.hardware.ratings import N_WAY_SD
-from model.published.condition import condition_text, parse_condition
+from model.published.observations import condition_text, parse_condition
 
 # A busy value that was assumed in rendering a published system carries this relative uncertainty.
 ASSUMED_SD = 0.03

@@ -10,9 +10,8 @@ from model.lab.measure import Check
 from model.lab.records.common import SOFTWARE_RATING, Setting
 from model.lab.targets import PointTargets, not_rendered, why_not_rendered
 from model.lab.writers.interface import Target
-from model.published.catalogue import Figure, System
+from model.published.catalogue import Figure, System, contradiction, derived_rule
 from model.published.printed import decimals
-from model.published.targeting import contradiction, derived_rule
 
 SCHEMA = "etalon-lab/1"
 ASSUMED = "assumed"

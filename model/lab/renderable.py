@@ -2,9 +2,8 @@
 
 from model.lab.targets import why_not_rendered
 from model.published import catalogue
-from model.published.catalogue import System
-from model.published.targeting import targets_by_writer
-from model.published.values import ACTIVITY
+from model.published.catalogue import System, targets_by_writer
+from model.published.rules import ACTIVITY
 
 SUBSYSTEMS = "subsystems"
 """The made-up night with records of subsystems, which is no reference system."""

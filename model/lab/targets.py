@@ -52,9 +52,9 @@ def point_figures(system: System, point: Point) -> tuple[Figure, ...]:
     """All figures of a point: those of its table under its condition, and the single ones named beside."""
     return system.select(point.table, point.condition) + tuple(
         figure
-        for table, condition, metric in point.also
-        for figure in system.select(table, condition, metric)
-        if figure.condition == condition
+        for also in point.also
+        for figure in system.select(also["table"], also["condition"], also["metric"])
+        if figure.condition == also["condition"]
     )
 
 

@@ -14,10 +14,9 @@ from model.lab.records.common import Setting, Span
 from model.lab.targets import why_not_rendered
 from model.lab.writers.interface import Cell, Output, Target, Window
 from model.lab.writers.table import writer
-from model.published.catalogue import System
+from model.published.catalogue import System, targets_by_writer
 from model.published.plan import LabPlan, Point
-from model.published.targeting import targets_by_writer
-from model.published.values import ACTIVITY
+from model.published.rules import ACTIVITY
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from model.capacity.parameters import adjustments_from_plain
 from model.capacity.quantities import POPULATIONS
 from model.capacity.question_keys import CHANGES, KEYS, NUMBERS, PREFIXES, has_conditions, not_understood
 from model.capacity.values import QuestionError
-from model.published.names import ENGINES
+from model.published.observations import ENGINES
 from model.published.tables import POINT
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from model.capacity.quantities import POPULATIONS, RATES
 from model.capacity.question_keys import has_conditions
 from model.published.counts import counts_of
-from model.published.names import ALTERNATIVES
+from model.published.observations import ALTERNATIVES
 from model.published.populations import users_of
 from model.published.rates import PER_SECOND
 from model.published.siblings import sibling_of

@@ -7,8 +7,7 @@ from typing import Any
 from model.capacity.quantities import POPULATIONS
 from model.capacity.values import QuestionError
 from model.published.definitions import followers
-from model.published.names import ALTERNATIVES, RELEASES
-from model.published.observations import Identity
+from model.published.observations import ALTERNATIVES, RELEASES, Identity
 from model.published.prediction import Predictor
 from model.published.tables import SYSTEM, Cell, Table, level_change, number, written
 

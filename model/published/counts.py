@@ -21,7 +21,7 @@ from model.capacity.answer import Answer, Output
 from model.capacity.quantities import POPULATIONS, WHOLE_RATES
 from model.capacity.question_keys import GROWTH, LOADS
 from model.capacity.values import QuestionError, must_be_positive, number_text
-from model.published.names import (
+from model.published.observations import (
     ASKING,
     CARRIED,
     CHANGES,
@@ -32,8 +32,8 @@ from model.published.names import (
     SERVING,
     SIZES,
     UNPACED,
+    WORKLOAD,
 )
-from model.published.observations import WORKLOAD
 from model.published.tables import TIMES, number
 
 RATE = "_tps"

@@ -3,12 +3,10 @@
 A cell or metric named a total, of which all measured conditions say that it is the sum of the same others, is their
 sum; of a part that was not measured where the others make up the total there is nothing. So is a metric that another
 table has by the levels of a key (transactions passed, by transaction), where all that was measured adds up. Two
-shares in per cent that make up 100 wherever both were measured are what the other leaves. What two tables of a study
-print alike at all their common levels, in one unit or in thousands of it, is one quantity.
+shares in per cent that make up 100 wherever both were measured are what the other leaves.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -21,12 +19,8 @@ WHOLE_PCT = 100.0
 MOST_PARTS = 14
 TOLERANCE = 5e-5
 LEAST_AGREEING = 0.5
-THOUSANDS, ROUNDED = (1.0, 1e3, 1e-3), 1e-3
-"""Factors between the units of one quantity in two tables, and how far its values may be rounded."""
 LEAST_SUMS = 2
 """So many totals that the parts of another table make up show that they are theirs."""
-LEAST_DIFFERENT, OF_ONE_NAME = 3, 2
-"""How many different values two tables must have alike, and where the metric has one name in both."""
 
 
 @dataclass(frozen=True)
@@ -186,24 +180,3 @@ def shares(table: Table) -> list[tuple[str, str]]:
         if len(pairs) > 1 and all(abs(sum(pair) - WHOLE_PCT) <= TOLERANCE * WHOLE_PCT for pair in pairs):
             pairs_of_shares.append((one, other) if sum(a - b for a, b in pairs) > 0 else (other, one))
     return pairs_of_shares
-
-
-def repeated(tables: Tables) -> dict[Cell, tuple[Cell, float]]:
-    """Series that a larger table of the study has too, with the series there and the factor from it."""
-    by_system: dict[tuple[str, str], list[Cell]] = defaultdict(list)
-    for block, table in sorted(tables.blocks.items(), key=lambda entry: -len(entry[1].by_series)):
-        for cell in table.by_series:
-            by_system[block[0], cell.system].append(cell)
-    copies: dict[Cell, tuple[Cell, float]] = {}
-    for cells in by_system.values():
-        for first, other in combinations(cells, 2):
-            if first.block == other.block or first in copies or other in copies:
-                continue
-            values, others = ({x: y for x, y, _ in tables.blocks[cell.block].series(cell)} for cell in (first, other))
-            pairs = [(y, others[x]) for x, y in values.items() if x in others]
-            least = OF_ONE_NAME if first.metric == other.metric else LEAST_DIFFERENT
-            if len({y for y, _ in pairs}) >= least:
-                for factor in THOUSANDS:
-                    if all(abs(factor * y - same) <= ROUNDED * abs(same) for y, same in pairs):
-                        copies[other] = first, factor
-    return copies

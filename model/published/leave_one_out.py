@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from model.capacity.quantities import POPULATIONS, RATES
-from model.published.identities import repeated
-from model.published.names import ALTERNATIVES
-from model.published.observations import Observation
+from model.published.observations import ALTERNATIVES, Observation
 from model.published.prediction import Predictor, Value, family
 from model.published.tables import POINT, SYSTEM, Cell, Table, Tables, block_of, number
 
@@ -169,7 +167,6 @@ class _Level:
 
 def _levels(tables: Tables, facts: Facts, choose: Choose | None) -> Iterator[LeftOut]:
     """Every level of every condition, left out once of all tables of its system."""
-    again = repeated(tables)
     for level in _known_levels(tables):
         kept = level.left_out_of(tables)
         predictor = Predictor(kept, facts, choose=choose)
@@ -189,7 +186,6 @@ def _levels(tables: Tables, facts: Facts, choose: Choose | None) -> Iterator[Lef
                 cell: naive
                 for cell in cells
                 if cell in table.judged
-                and replace(cell, x=None) not in again
                 and not math.isnan(naive := _naive(rest, level, cell))
             }
             name = level.keys[0] if len(level.keys) == 1 else table.covariate

@@ -1,33 +1,27 @@
 """The `lab` section of a reference system: how its measurement is rendered as records.
 
-Everything here is scenery around the measured figures: names, times, classes, goals, the split of a group's CPU over
-its regions. It is kept as data so that a reader sees what was assumed; `assumptions` says it in words.
+Nothing here was measured: names, times, classes, goals, the split of a group's CPU over its regions. It is data, so
+that a reader sees what was assumed; `assumptions` lists the assumptions.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from model.published.values import (
-    Assumed,
-    Contradiction,
-    DerivedRule,
-    RuleError,
-    ValueRule,
-    read_rules,
-)
+from pydantic import TypeAdapter
+
+from model.published.rules import STRICT, Assumed, Contradiction, DerivedRule, ValueRule
 
 DEFAULT_LEVEL = "ZV010800"
-
-
-class PlanError(ValueError):
-    """A lab section is incomplete or contradicts itself; the message says where."""
 
 
 @dataclass(frozen=True, slots=True)
 class Borrowed:
     """A number taken from elsewhere, with where and how sure."""
+
+    __pydantic_config__ = STRICT
 
     value: float
     source: str
@@ -37,6 +31,8 @@ class Borrowed:
 @dataclass(frozen=True, slots=True)
 class Reference:
     """The measured point whose share of workload CPU in busy time stands in where a point does not show its own."""
+
+    __pydantic_config__ = STRICT
 
     system: str
     point: str
@@ -51,11 +47,13 @@ class Point:
     writers have to know of it that no figure says (assumed, and explained in `assumptions`).
     """
 
+    __pydantic_config__ = STRICT
+
     id: str
-    table: str
-    condition: str
-    title: str
-    also: tuple[tuple[str, str, str], ...] = ()
+    table: str = ""
+    condition: str = ""
+    title: str = ""
+    also: tuple[Mapping[str, str], ...] = ()
     intervals: int = 0
     length_ms: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -67,6 +65,8 @@ class ServiceClass:
 
     `overhead_weight` is its share of the captured CPU outside the workload's groups.
     """
+
+    __pydantic_config__ = STRICT
 
     name: str
     workload: str
@@ -84,6 +84,8 @@ class TransactionClass:
     figure gives their rate.
     """
 
+    __pydantic_config__ = STRICT
+
     report_class: str
     service_class: str
     share: float
@@ -97,6 +99,8 @@ class TransactionClass:
 @dataclass(frozen=True, slots=True)
 class Region:
     """Address spaces of one kind; `#` in the job name stands for the digits of their ordinal from 1."""
+
+    __pydantic_config__ = STRICT
 
     jobname: str
     program: str
@@ -115,6 +119,8 @@ class Region:
 class Group:
     """An address-space group: its regions, its classes, and the name of the figure that gives its CPU."""
 
+    __pydantic_config__ = STRICT
+
     name: str
     figure: str
     workload: str
@@ -128,6 +134,8 @@ class Group:
 class Variation:
     """Relative standard deviation from interval to interval of the rate and of the CPU per transaction."""
 
+    __pydantic_config__ = STRICT
+
     rate: float
     cost: float
 
@@ -136,24 +144,26 @@ class Variation:
 class LabPlan:
     """All of the `lab` section. `reports`: whether RMF reports of the records are rendered beside them."""
 
+    __pydantic_config__ = STRICT
+
     smf_sid: str
     sysplex: str
     system_name: str
     lpar_name: str
-    os_level: str
     start_local: datetime
-    utc_offset_hours: float
     intervals: int
     interval_s: int
-    engines: int
-    variation: Variation
-    capture_ratio: Borrowed
-    reference: Reference
     assumptions: tuple[str, ...]
     points: tuple[Point, ...]
-    service_classes: tuple[ServiceClass, ...]
-    transactions: tuple[TransactionClass, ...]
-    groups: tuple[Group, ...]
+    os_level: str = DEFAULT_LEVEL
+    utc_offset_hours: float = 0.0
+    engines: int = 0
+    variation: Variation = field(default_factory=lambda: Variation(0.0, 0.0))
+    capture_ratio: Borrowed = field(default_factory=lambda: Borrowed(1.0, "", "low"))
+    reference: Reference = field(default_factory=lambda: Reference("", ""))
+    service_classes: tuple[ServiceClass, ...] = ()
+    transactions: tuple[TransactionClass, ...] = ()
+    groups: tuple[Group, ...] = ()
     service_rate: Borrowed | None = None
     values: tuple[ValueRule, ...] = ()
     derived: tuple[DerivedRule, ...] = ()
@@ -162,83 +172,38 @@ class LabPlan:
     reports: bool = False
 
     def point(self, point_id: str) -> Point:
-        """The point of this identity; PlanError when there is none."""
+        """The point of this identity; ValueError when there is none."""
         for point in self.points:
             if point.id == point_id:
                 return point
-        raise PlanError(f"no point {point_id!r}; known: {', '.join(p.id for p in self.points)}")
+        raise ValueError(f"no point {point_id!r}; there are {', '.join(point.id for point in self.points)}")
+
+    def __post_init__(self) -> None:
+        names = {service.name for service in self.service_classes}
+        used = {group.service_class for group in self.groups} | {entry.service_class for entry in self.transactions}
+        jobs = [job for group in self.groups for region in group.regions for job in region.jobnames()]
+        described = [one.description for one in self.service_classes] + [g.report_description for g in self.groups]
+        faults = {
+            f"no service class {', '.join(sorted(used - names))}": not used <= names,
+            "the shares of the transaction classes do not add up to 1": bool(self.transactions)
+            and abs(sum(entry.share for entry in self.transactions) - 1) > 1e-9,
+            f"smf_sid {self.smf_sid!r} is not of 4 characters": len(self.smf_sid) != 4,
+            "job names repeat or are longer than 8 characters": len(jobs) != len(set(jobs))
+            or any(len(job) > 8 for job in jobs),
+            "a class description is longer than 32 characters": any(len(text) > 32 for text in described),
+            "point identities repeat": len({point.id for point in self.points}) != len(self.points),
+        }
+        for fault, applies in faults.items():
+            if applies:
+                raise ValueError(f"lab: {fault}")
+
+
+@cache
+def _adapter() -> TypeAdapter[LabPlan]:
+    return TypeAdapter(LabPlan)
 
 
 def read_plan(content: Mapping[str, Any]) -> LabPlan:
-    """The plan a `lab` section describes; PlanError, KeyError or TypeError when it does not describe one."""
-    reference = content.get("reference")
-    try:
-        plan = LabPlan(
-            **{name: content[name] for name in ("smf_sid", "start_local", "intervals", "interval_s")},
-            **{name: content.get(name, content["smf_sid"]) for name in ("sysplex", "system_name", "lpar_name")},
-            os_level=content.get("os_level", DEFAULT_LEVEL),
-            utc_offset_hours=content.get("utc_offset_hours", 0),
-            engines=content.get("engines", 0),
-            variation=Variation(**content.get("variation", {"rate": 0.0, "cost": 0.0})),
-            capture_ratio=_borrowed(content, "capture_ratio") or Borrowed(1.0, "", "low"),
-            reference=Reference(**reference) if reference else Reference("", ""),
-            assumptions=tuple(content["assumptions"]),
-            points=tuple(_point(entry) for entry in content["points"]),
-            service_classes=tuple(ServiceClass(**entry) for entry in content.get("service_classes", ())),
-            transactions=tuple(
-                TransactionClass(**{**entry, "share": float(entry["share"])})
-                for entry in content.get("transactions", ())
-            ),
-            groups=tuple(
-                Group(**{**entry, "regions": tuple(Region(**region) for region in entry["regions"])})
-                for entry in content.get("groups", ())
-            ),
-            service_rate=_borrowed(content, "service_rate"),
-            values=read_rules(ValueRule, content.get("values", [])),
-            derived=read_rules(DerivedRule, content.get("derived", [])),
-            contradictions=read_rules(Contradiction, content.get("contradictions", [])),
-            assumed=tuple(Assumed(**entry) for entry in content.get("assumed", ())),
-            reports=bool(content.get("reports", False)),
-        )
-    except RuleError as error:
-        raise PlanError(f"lab: {error}") from error
-    _check(plan)
-    return plan
-
-
-def _borrowed(content: Mapping[str, Any], name: str) -> Borrowed | None:
-    entry = content.get(name)
-    return Borrowed(float(entry["value"]), entry["source"], entry["confidence"]) if entry else None
-
-
-def _point(entry: Mapping[str, Any]) -> Point:
-    also = tuple((more["table"], more["condition"], more["metric"]) for more in entry.get("also", ()))
-    return Point(
-        id=entry["id"],
-        table=entry.get("table", ""),
-        condition=entry.get("condition", ""),
-        title=entry["title"],
-        also=also,
-        intervals=entry.get("intervals", 0),
-        length_ms=entry.get("length_ms", 0),
-        settings=entry.get("settings", {}),
-    )
-
-
-def _check(plan: LabPlan) -> None:
-    names = {service.name for service in plan.service_classes}
-    used = {group.service_class for group in plan.groups} | {entry.service_class for entry in plan.transactions}
-    if not used <= names:
-        raise PlanError(f"lab: no service class {', '.join(sorted(used - names))}")
-    if plan.transactions and abs(sum(entry.share for entry in plan.transactions) - 1) > 1e-9:
-        raise PlanError("lab: the shares of the transaction classes do not add up to 1")
-    if len(plan.smf_sid) != 4:
-        raise PlanError(f"lab: smf_sid {plan.smf_sid!r} is not of 4 characters")
-    jobs = [job for group in plan.groups for region in group.regions for job in region.jobnames()]
-    if len(jobs) != len(set(jobs)) or any(len(job) > 8 for job in jobs):
-        raise PlanError("lab: job names repeat or are longer than 8 characters")
-    described = [entry.description for entry in plan.service_classes] + [g.report_description for g in plan.groups]
-    if any(len(text) > 32 for text in described):
-        raise PlanError("lab: a class description is longer than 32 characters")
-    if len({point.id for point in plan.points}) != len(plan.points):
-        raise PlanError("lab: point identities repeat")
+    """The plan of a `lab` section; ValueError when it does not describe one."""
+    names = dict.fromkeys(("sysplex", "system_name", "lpar_name"), content.get("smf_sid"))
+    return _adapter().validate_python({**names, **content})

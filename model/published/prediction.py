@@ -12,19 +12,16 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.published import class_limits
-from model.published.arithmetic import compute
 from model.published.definitions import following
-from model.published.identities import WHOLE_PCT, Sum, SumElsewhere, repeated, shares, sums, sums_elsewhere
-from model.published.names import ALTERNATIVES
-from model.published.observations import WORKLOAD, Identity, Operand
+from model.published.identities import WHOLE_PCT, Sum, SumElsewhere, shares, sums, sums_elsewhere
+from model.published.observations import ALTERNATIVES, REQUESTED_RATE, UNPACED, WORKLOAD, Identity, Operand
+from model.published.printed import compute
 from model.published.regression import Context, Group, Regression, options
 from model.published.tables import BEYOND, PEAK, SYSTEM, TIMES, Cell, Kept, Table, Tables, differ, is_closed, spans
 
@@ -47,13 +44,13 @@ UNREPRESENTED = 1.78
 distribution whose standard deviation has a log-normal one of 1, as Student's of two degrees of freedom."""
 MOST_SD = 2.5
 """Largest standard deviation of a logarithm: limits are no more than about a factor of 60 away."""
+MEAN_RESPONSE = "response_avg_s"
+"""The name that the marts have for a mean response."""
 UNPACED_TIMES = (
     "times cannot be known: the users send as fast as they are answered, so that the time of a class depends on what "
     "holds the other classes back"
 )
-COUNT, EVENTS = "count", 2.0
-"""Events come as a Poisson process: the variance of a count is the count, here and where it was measured."""
-COUNTED = (COUNT, "buffers")
+COUNTED = ("count", "buffers")
 """Units of what is counted and printed whole."""
 SELDOM, MOST_CHANCE, APPEARING = 0.1, 0.5, 0.1
 """The chance that rounding leaves as much as it can; the largest that something is there where relatives show nothing,
@@ -221,31 +218,12 @@ class Predictor:
                 return self.identity(other, levels)
         return None
 
-    @cached_property
-    def _repeated(self) -> Mapping[Cell, tuple[Cell, float, bool]]:
-        """Series that two tables have: by series, the other one, the factor to it, and whether that leads."""
-        pairs = repeated(self.tables).items()
-        led = {again: (first, factor, True) for again, (first, factor) in pairs}
-        return led | {first: (again, 1.0 / factor, False) for again, (first, factor) in pairs}
-
-    def _elsewhere(self, cell: Cell) -> Value | None:
-        """The same quantity in another table: where it was measured there alone, or nowhere and the other leads."""
-        same = self._repeated.get(replace(cell, x=None)) if cell.x is not None else None
-        if same is None or self._measured(cell) is not None:
-            return None
-        other, factor, leads = same
-        there = replace(other, x=cell.x)
-        value = self.value(there) if leads or self._measured(there) is not None else None
-        return None if value is None else _times(value, factor)
-
     def _measured(self, cell: Cell) -> tuple[float, float] | None:
         """The measured value and its standard error; None without, and where it is doubtful."""
         measured = self.tables.value(cell)
         return measured if measured is not None and measured[1] <= DOUBTFUL * abs(measured[0]) else None
 
     def _following(self, cell: Cell) -> Value | None:
-        if (same := self._elsewhere(cell)) is not None:
-            return same
         block = cell.block
         table = self.tables.blocks[block]
         for total in self._sums_of(table):
@@ -258,8 +236,6 @@ class Predictor:
                 operands = self._all(entry.operands)
                 if operands is not None and (value := _computed(entry.value, operands)) is not None:
                     return value
-            if (limited := class_limits.mean_response(self.tables, self.facts, cell)) is not None:
-                return _limited(limited)
         if block not in self._shares:
             self._shares[block] = shares(table)
         for larger, smaller in self._shares[block]:
@@ -300,14 +276,13 @@ class Predictor:
             low, value, high = (float(round(end)) for end in (low, value, high))
         seed = zlib.crc32(repr(replace(cell, x=None)).encode()) ^ self._seed
         draws = np.clip(inference.distribution.draws(seed), least, most)
-        return self._perhaps_full(
-            table, cell, Value(value, low, high, draws, inference, inference.basis, self._unknown(table, cell))
-        )
+        note = self._unknown(table, cell)
+        return self._perhaps_full(table, cell, Value(value, low, high, draws, inference, inference.basis, note))
 
     def _unknown(self, table: Table, cell: Cell) -> str:
         """Why a time of users who do not think cannot be known where it was not measured; empty for other figures."""
-        unpaced = class_limits.is_unpaced(self.facts.get(cell.system, {}))
-        of_responses = class_limits.has_mean_responses(table) and table.unit(cell) in TIMES
+        unpaced = self.facts.get(cell.system, {}).get(REQUESTED_RATE) == UNPACED
+        of_responses = MEAN_RESPONSE in table.mart_metrics.values() and table.unit(cell) in TIMES
         return UNPACED_TIMES if unpaced and of_responses and cell not in table.values else ""
 
     def _perhaps_full(self, table: Table, cell: Cell, value: Value) -> Value:
@@ -344,8 +319,6 @@ class Predictor:
         sd = min(sd * factor, MOST_SD)
         if outside and cell.x is not None:
             sd = math.hypot(sd, OUTSIDE_SD * min(abs(math.log(cell.x / x)) for x, _, _ in points))
-        if table.unit(cell) == COUNT:
-            sd = math.hypot(sd, math.sqrt(EVENTS / math.exp(mean)))
         predictive = Predictive(mean, sd)
         if is_closed(table, cell):
             predictive = replace(predictive, population=cell.x, think_s=self.tables.think_s(cell, self.facts))
@@ -462,13 +435,6 @@ def _bounds(values: list[float], unit: str) -> tuple[float, float]:
     least = 0.0 if min(values, default=0.0) >= 0 else -np.inf
     most = 100.0 if unit == "pct" and max(values, default=0.0) <= 100 else np.inf
     return least, most
-
-
-def _limited(limited: class_limits.Limited) -> Value:
-    """A response that follows from the cycle of users, log-normal so that it is above nothing."""
-    distribution = Predictive.around(limited.mean_s, limited.sd_s)
-    low, value, high = (float(f"{end:.{PREDICTED_DIGITS}g}") for end in distribution.quantiles(0.05, 0.5, 0.95))
-    return Value(value, low, high, distribution.draws(0), None, FOLLOWS, limited.note)
 
 
 def _times(value: Value, factor: float) -> Value:

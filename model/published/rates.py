@@ -19,7 +19,7 @@ from model.capacity.question_keys import CHANGES, GROWTH, NUMBERS
 from model.capacity.values import QuestionError, growth_factor, must_be_positive, number_text
 from model.published.answers import by_condition, of_network_only, of_point
 from model.published.definitions import OVER_INTERVAL
-from model.published.names import TRANSACTION_COUNTS
+from model.published.observations import TRANSACTION_COUNTS
 from model.published.populations import making, users_of
 from model.published.tables import POINT, is_work, kind_of
 

@@ -10,14 +10,20 @@ from decimal import Decimal
 from typing import Any
 
 from model.published import catalogue
-from model.published.arithmetic import compute
-from model.published.catalogue import Figure, System
-from model.published.condition import parse_condition
-from model.published.names import RUN_LENGTHS
-from model.published.observations import RUN_S, WORKLOAD, Identity, Observation, Operand, Study
+from model.published.catalogue import Figure, System, contradiction, derived_rule, target
+from model.published.observations import (
+    RUN_LENGTHS,
+    RUN_S,
+    WORKLOAD,
+    Identity,
+    Observation,
+    Operand,
+    Study,
+    parse_condition,
+)
+from model.published.printed import compute
+from model.published.rules import Contradiction, DerivedRule
 from model.published.tables import number
-from model.published.targeting import contradiction, derived_rule, target
-from model.published.values import Contradiction, DerivedRule
 
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 SUSPECT_SD = 1.0

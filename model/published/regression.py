@@ -32,8 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.published.definitions import OVER_INTERVAL, interval_s
-from model.published.names import ALTERNATIVES, CUSTOMERS, RELEASES, SIZES
-from model.published.observations import RUN_S, WORKLOAD
+from model.published.observations import ALTERNATIVES, CUSTOMERS, RELEASES, RUN_S, SIZES, WORKLOAD
 from model.published.tables import (
     COUNTED_IN_RUN,
     POINT,

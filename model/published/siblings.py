@@ -18,8 +18,7 @@ from model.capacity.quantities import WHOLE_RATES
 from model.capacity.question_keys import GROWTH, LOADS
 from model.capacity.values import growth_factor
 from model.published.answers import by_condition
-from model.published.names import ENGINES
-from model.published.observations import WORKLOAD
+from model.published.observations import ENGINES, WORKLOAD
 from model.published.tables import TIMES
 
 BUSY = ("cpu_busy_pct", "lpar_busy_pct")

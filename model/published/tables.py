@@ -12,8 +12,7 @@ from itertools import combinations, permutations
 from typing import TypeVar
 
 from model.capacity.quantities import POPULATIONS, RATES, WHOLE_RATES, is_work
-from model.published.names import ALTERNATIVES, ELAPSED, RELEASES
-from model.published.observations import Observation
+from model.published.observations import ALTERNATIVES, ELAPSED, RELEASES, Observation
 
 SYSTEM = "system"
 POINT = "point"

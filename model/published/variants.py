@@ -13,8 +13,7 @@ from typing import Any
 from model.capacity.adjustments import Factor, log_sd, quantity_of, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.values import QuestionError
-from model.published.names import ALTERNATIVES, RELEASES
-from model.published.observations import WORKLOAD
+from model.published.observations import ALTERNATIVES, RELEASES, WORKLOAD
 from model.published.siblings import CPU_OF, engines_of
 from model.published.tables import POINT
 

@@ -243,7 +243,7 @@ def _typed(key: str, value: str, option: str) -> float | str:
         return value
     if not takes_number(key):
         # The levels of a study, whose names other questions do not load.
-        from model.published.names import ALTERNATIVES
+        from model.published.observations import ALTERNATIVES
 
         if key in ALTERNATIVES:
             return value

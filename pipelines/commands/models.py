@@ -35,7 +35,7 @@ def systems(
     """
     from model.capacity.question_keys import askable
     from model.lab.renderable import renderable
-    from model.published.overview import overview
+    from model.published import catalogue
     from state.files import StateDamaged
 
     home = Home.from_environment()
@@ -46,7 +46,7 @@ def systems(
         except StateDamaged as error:
             typer.echo(f"etalon: without predictions: {error}", err=True)
     can_be_asked = askable(bundle)
-    known, rendered = {about.system: about for about in overview()}, set(renderable())
+    known, rendered = {name: catalogue.system(name) for name in catalogue.systems()}, set(renderable())
     own = sorted({*can_be_asked, *provenance.published(home)} - {"", *known})
     rows: list[dict[str, Any]] = []
     for name in (*own, *sorted(known)):
@@ -56,9 +56,9 @@ def systems(
                 "system": name,
                 "class": about.class_ if about else "own",
                 "title": about.title if about else "",
-                "values": about.values if about else 0,
+                "values": len(about.values) if about else 0,
                 "reproducible": about.reproducible if about else 0,
-                "statements": about.statements if about else 0,
+                "statements": len(about.figures) - len(about.values) if about else 0,
                 "lab": name in rendered,
                 "predict": name in can_be_asked,
             }

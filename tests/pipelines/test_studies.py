@@ -7,9 +7,9 @@ import pytest
 
 from model.capacity import bundle as bundles
 from model.published import catalogue
+from model.published.catalogue import target
 from model.published.model import fit
 from model.published.reading import read_catalogue
-from model.published.targeting import target
 from pipelines.exits import Exit
 
 SYSTEM = "cs113-ftp-out-1500ms"

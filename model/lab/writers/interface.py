@@ -7,8 +7,8 @@ from datetime import datetime
 import numpy as np
 
 from model.lab.records.common import Record, Setting, Span
+from model.published.catalogue import Target
 from model.published.plan import Point
-from model.published.targeting import Target
 
 Cell = str | int | float | None
 

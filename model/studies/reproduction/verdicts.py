@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from model.published import catalogue
-from model.published.arithmetic import compute
-from model.published.catalogue import Figure, System
-from model.published.printed import Interval, decimals, printed_interval, prints_as
-from model.published.targeting import contradiction, derived_rule, target, value_rule
-from model.published.values import Contradiction, DerivedRule, Operand, fill
-from model.studies.reproduction.arithmetic import admitted, as_text
+from model.published.catalogue import Figure, System, contradiction, derived_rule, target, value_rule
+from model.published.printed import Interval, admitted, as_text, compute, decimals, printed_interval, prints_as
+from model.published.rules import Contradiction, DerivedRule, Operand, fill
 
 EQUAL, EXCEPTED, FAILING, STATEMENT = "equal", "excepted", "failing", "statement"
 MOST_STEPS = 20

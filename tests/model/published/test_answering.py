@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from model.capacity.values import QuestionError
-from model.published.leave_one_out import left_out
 from model.published.model import Published, fit, predict
 from model.published.observations import WORKLOAD, Identity, Observation, Operand
+from model.published.prediction import UNPACED_TIMES
 from model.published.reading import read_points
-from model.published.tables import Tables
 
 SESSIONS = (1000, 2000, 4000, 16000)
 
@@ -441,27 +440,6 @@ def test_a_transaction_not_measured_took_as_long_at_most_as_the_others_of_its_ru
     assert found.value == pytest.approx(141.0, rel=0.03)
 
 
-def test_what_two_tables_have_is_one_quantity():
-    counts, kb = (8, 16, 64, 128), (21430.0, 22500.0, 25580.0, 30750.0)
-    pairs = list(zip(counts, kb, strict=True))
-    rows = [row("one", "space_mb", {"users": n}, round(y / 1000.0, 2), "MB", "peaks") for n, y in pairs]
-    rows += [
-        row("one", "storage_kb", {"sessions": n, "component": part}, kb, "KB", "storage")
-        for n, y in pairs[:3]
-        for part, kb in (("Data Space", y), ("Below", 304.0))
-    ]
-    model = fit(rows, {})
-    for count in (32, 128):
-        space, stored = (
-            {o.condition.get("component", o.metric): o for o in predict(model, "one", {key: count})}
-            for key in ("users", "sessions")
-        )
-        assert space["space_mb"].value == pytest.approx(stored["Data Space"].value / 1000.0)
-    assert stored["Data Space"].value == 30750.0
-    judged = [cell for experiment in left_out(Tables(rows), {}) for cell in experiment.judged]
-    assert "space_mb" not in {cell.metric for cell in judged}
-
-
 @pytest.mark.parametrize(("last", "bounded"), [(400.0, True), (100.0, False)])
 def test_an_answer_between_levels_that_all_rise_is_between_its_neighbours(last, bounded):
     levels = {"10": 100.0, "20": 103.0, "40": 330.0, "80": last}
@@ -512,3 +490,16 @@ def test_of_a_part_that_a_measured_total_leaves_no_room_for_there_is_nothing():
     found = {o.condition["phase"]: o.value for o in predict(fit(without, {}), "one", {"variant": "V2 by member"})}
     assert found["ready"] > 0.0
     assert found["Total"] == pytest.approx(1.7 + found["ready"])
+
+
+def test_times_of_users_who_wait_for_nothing_but_the_answer_are_noted_as_unknown():
+    """How long a class waits depends on what holds the other classes back."""
+    rows = [
+        row(run, "avg_s", {"tran": tran}, 0.1 * i, "s", "responses")
+        for run, trans in (("paced", ("A", "B", "C")), ("full", ("A",)))
+        for i, tran in enumerate(trans, 1)
+    ]
+    facts = {"paced": {WORKLOAD: "shop"}, "full": {WORKLOAD: "shop", "requested_rate": "maximum"}}
+    outputs = {one.condition["tran"]: one for one in predict(fit(rows, facts), "full")}
+    assert UNPACED_TIMES in outputs["B"].notes
+    assert UNPACED_TIMES not in outputs["A"].notes

@@ -3,10 +3,10 @@
 import pytest
 
 from model.published import catalogue
+from model.published.catalogue import target
 from model.published.identities import sums
 from model.published.reading import read_catalogue
 from model.published.tables import Tables
-from model.published.targeting import target
 
 
 def marts_of(system_id):
