@@ -28,12 +28,12 @@ class Problem:
 class Handled:
     """What came out of a batch: tables with the keys of records but no `file_id`, and the records that failed.
 
-    not_known: number of records whose data no table has, as nobody knows what they are.
+    unknown_records: number of records whose data no table has, as nobody knows what they are.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     problems: Sequence[Problem] = ()
-    not_known: int = 0
+    unknown_records: int = 0
 
 
 class Handler(Protocol):

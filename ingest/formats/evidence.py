@@ -30,7 +30,7 @@ _DATE, _TIME, _CODE, _SUFFIX, _NEXT_NUMBER = 15.0, 9.0, 11.0, 8.0, 40.0
 
 @dataclass(frozen=True)
 class Signature:
-    """How the records of a kind are told from other bytes: by their date, and by a test of all of them together."""
+    """How records of a kind are distinguished from other bytes: by their date, and by a test of all records."""
 
     dating: Dating
     weigh: Callable[[bytes, list[Span]], float]
@@ -70,10 +70,10 @@ def dcollect_bits(head: bytes, records: list[Span]) -> float:
     """Evidence of DCOLLECT's records: a kind that there is, and the date of the collection."""
     bits = 0.0
     for at in _firsts(records):
-        known = head[at + 4 : at + 6] in CODES and at + HEADER_BYTES <= len(head)
+        has_code = head[at + 4 : at + 6] in CODES and at + HEADER_BYTES <= len(head)
         place = at + DCOLLECT_DATE.offset
         dated = is_date(head[place : place + 4], DCOLLECT_DATE.highest)
-        bits += _CODE + _DATE if known and dated else _WRONG
+        bits += _CODE + _DATE if has_code and dated else _WRONG
     return bits
 
 
@@ -113,8 +113,8 @@ def bodies(head: bytes) -> Iterator[bytes]:
     """What stands in the first records, without descriptors, for each framing in which descriptors lead to several."""
     data = np.frombuffer(head, np.uint8)
     for framing in FRAMINGS:
-        if len(found := spans(data, framing)) > 1:
-            yield b"".join(head[span.start + 4 : span.start + span.length] for span in found)
+        if len(records := spans(data, framing)) > 1:
+            yield b"".join(head[span.start + 4 : span.start + span.length] for span in records)
 
 
 def weigh(head: bytes) -> dict[str, float]:

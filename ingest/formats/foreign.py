@@ -98,7 +98,7 @@ _TOOLS = (
 
 
 def marked(head: bytes) -> Foreign | None:
-    """What a file is known to be by the mark that it begins with; None for others."""
+    """The kind of a file that begins with a known mark; None for others."""
     return _first(_MARKS, head)
 
 

@@ -1,4 +1,4 @@
-"""What kind of file is this? Its content tells; its name only for the small files that stand beside a dump."""
+"""What kind of file is this? Its content decides; its name only for the small companion files of a dump."""
 
 import re
 from dataclasses import dataclass
@@ -59,8 +59,8 @@ class Identity:
 def identify(name: str, head: bytes) -> Identity:
     """Kind of a file, from its name and its first `HEAD_BYTES` bytes.
 
-    Anything binary that is not known to be something else is taken for an SMF dump; whether it is one is found out by
-    its framing, which must tile the file exactly.
+    A binary file of no other kind is taken for an SMF dump. Its framing then proves it: records must tile the file
+    exactly.
     """
     from ingest.formats.printed.lines import is_ebcdic, text_form
 

@@ -41,7 +41,7 @@ def read(
     stretch: "Stretch | None" = None,
     identify: bool = False,
 ) -> Iterator[Batch]:
-    """Batches of a file of the given kind; `handlers` know what earlier files have said, such as dictionaries.
+    """Batches of a file of the given kind; `handlers` keep data of earlier files, such as dictionaries.
 
     threads: how many may make the tables of SMF records at once; stretch: what to read of an SMF dump, all of it unless
     given; identify: whether batches of dumps and of logs of IMS have the identities of records. What cannot be read is
@@ -145,10 +145,10 @@ def _smf(
 ) -> Iterator[Batch]:
     from ingest.formats.smf.decode import decode_batches
 
-    found = decode_batches(
+    batches = decode_batches(
         path, registry, name=str(path), handlers=handlers, threads=threads, stretch=stretch, identify=identify
     )
-    return _records(path, found)
+    return _records(path, batches)
 
 
 def _ims_log(path: Path, registry: Registry, identify: bool) -> Iterator[Batch]:
@@ -164,7 +164,7 @@ def _dcollect(path: Path, registry: Registry) -> Iterator[Batch]:
 
 
 def _records(path: Path, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Batches of a file of records; one in which none is found is unreadable."""
+    """Batches of a file of records; a file without records is unreadable."""
     from ingest.framing import ChainBroken, FramingError
 
     started = False

@@ -41,6 +41,8 @@ _CREATE = (
     )""",
     "ALTER TABLE meta.ledger ADD COLUMN IF NOT EXISTS overlap UBIGINT DEFAULT 0",
 )
+
+
 @dataclass(frozen=True)
 class Entry:
     """A row of the ledger, as far as deciding what to do with a file needs it."""

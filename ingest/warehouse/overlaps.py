@@ -115,9 +115,7 @@ def settle_files(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> None:
             "HAVING min(file_id) < max(file_id) AND count(place) > 0"
         )
         if con.execute("SELECT count(*) FROM shared_identity").fetchone() != (0,):
-            con.execute(
-                f"CREATE OR REPLACE TEMP TABLE occurring AS {_OCCURRENCES.format(identities=identities)}"
-            )
+            con.execute(f"CREATE OR REPLACE TEMP TABLE occurring AS {_OCCURRENCES.format(identities=identities)}")
             _flag(con)
     _update_ledger(con, "changed")
     for table in ("settling", "changed"):

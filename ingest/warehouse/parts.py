@@ -45,9 +45,7 @@ def folder_of(database: str | Path) -> Path:
 
 def folder(con: duckdb.DuckDBPyConnection) -> Path:
     """Where the parts of the open database are."""
-    [(path,)] = con.execute(
-        "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
-    ).fetchall()
+    [(path,)] = con.execute("SELECT path FROM duckdb_databases() WHERE database_name = current_database()").fetchall()
     return folder_of(path)
 
 

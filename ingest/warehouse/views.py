@@ -34,4 +34,3 @@ _RAW = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'r
 
 def _has_rows(con: duckdb.DuckDBPyConnection, table: str) -> bool:
     return con.execute(f'SELECT 1 FROM raw."{table}" LIMIT 1').fetchone() is not None
-

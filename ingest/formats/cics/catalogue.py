@@ -1,6 +1,6 @@
 """The performance-class fields Etalon knows by group and number, and the table they become.
 
-What a dump's records contain is said by the dump's own dictionary, never by this catalogue: it only gives fields their
+The dump's dictionary says which fields its records contain, never this catalogue: it only gives fields their
 column, so that tables of different regions and releases have one shape. Fields without a place here (an installation's
 own event monitoring points, fields of a newer release, fields of an unexpected length) go to a long table with their
 raw bytes.

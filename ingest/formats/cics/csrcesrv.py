@@ -154,7 +154,7 @@ def compress(data: bytes) -> bytes:
 
 
 def expand(data: bytes, length: int) -> bytes:
-    """Expand one stream known to hold `length` bytes; ValueError says what is wrong with it."""
+    """Expand one stream of `length` expanded bytes. Raises ValueError for a stream that cannot be expanded."""
     source = np.frombuffer(data, np.uint8)
     target = np.zeros(length, np.uint8)
     status = np.zeros(1, np.uint8)

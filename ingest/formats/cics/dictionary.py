@@ -117,8 +117,8 @@ class DictionaryMemory:
     def remember(self, key: Key, entries: Iterable[Entry], start: str = "") -> None:
         """Take note of entries; a dictionary may come in several records, so earlier connectors stay."""
         fresh = {entry.connector: entry for entry in entries}
-        known = self._met.get(key)
-        self._met[key] = Dictionary({**known.entries, **fresh} if known else fresh)
+        previous = self._met.get(key)
+        self._met[key] = Dictionary({**previous.entries, **fresh} if previous else fresh)
         if start:
             same = self._started.get((key, start))
             self._started[key, start] = Dictionary({**same.entries, **fresh} if same else fresh)
@@ -128,14 +128,16 @@ class DictionaryMemory:
         return self._started.get((key, start)) or self._met.get(key) or self._met.get(Key("*", "*", key.release))
 
     def is_guess(self, key: Key, start: str) -> bool:
-        """True where `find` has no dictionary of this very start, though the start is known."""
+        """True where `find` has no dictionary of this start, although the record names its start."""
         return bool(start) and (key, start) not in self._started
 
     def of_regions(self, regions: Collection[Key]) -> "DictionaryMemory":
-        """What is known of these regions, and of all regions of a release, as a memory of its own."""
+        """A separate memory with the dictionaries of these regions and of all regions of a release."""
         part = DictionaryMemory()
-        part._met = {key: known for key, known in self._met.items() if key in regions or key.applid == "*"}
-        part._started = {(key, start): known for (key, start), known in self._started.items() if key in regions}
+        part._met = {key: dictionary for key, dictionary in self._met.items() if key in regions or key.applid == "*"}
+        part._started = {
+            (key, start): dictionary for (key, start), dictionary in self._started.items() if key in regions
+        }
         return part
 
     def items(self) -> list[tuple[Key, Dictionary]]:
@@ -166,7 +168,7 @@ def parse_dictionary_file(text: str, *, name: str = "dictionary file") -> list[t
         raise ValueError(f"{name}, line {reader.line_num}: {error}") from None
     if header != _COLUMNS:
         raise ValueError(f"{name}: the header line must be {','.join(_COLUMNS)}")
-    found: list[tuple[Key, Entry]] = []
+    entries: list[tuple[Key, Entry]] = []
     for line, row in enumerate(rows, start=2):
 
         def number(column: str, line: int = line, row: dict[str, str] = row) -> int:
@@ -182,16 +184,16 @@ def parse_dictionary_file(text: str, *, name: str = "dictionary file") -> list[t
             raise ValueError(f"{name}, line {line}: {len(_COLUMNS)} values are expected, as the header names")
         key = Key(row["smf_sid"], row["applid"], row["release"])
         length, connector, offset = number("length"), number("connector"), number("offset")
-        found.append((key, Entry(row["group"], row["type"], row["id"], length, connector, offset, row["nickname"])))
-    return found
+        entries.append((key, Entry(row["group"], row["type"], row["id"], length, connector, offset, row["nickname"])))
+    return entries
 
 
 def read_dictionary_file(text: str, memory: DictionaryMemory, *, name: str = "dictionary file") -> int:
     """Remember the dictionaries of a CSV text; returns the number of entries. ValueError names line and column."""
-    found = parse_dictionary_file(text, name=name)
-    for key in dict.fromkeys(key for key, _ in found):
-        memory.remember(key, [entry for owner, entry in found if owner == key])
-    return len(found)
+    entries = parse_dictionary_file(text, name=name)
+    for key in dict.fromkeys(key for key, _ in entries):
+        memory.remember(key, [entry for owner, entry in entries if owner == key])
+    return len(entries)
 
 
 def entry_table(keyed: Iterable[tuple[Key, Entry]], record_seq: int) -> pa.Table:

@@ -135,7 +135,7 @@ class _Reading:
         for label, value in pairs:
             self._value(self._section, None, label, value)
         if not pairs:
-            # A line of its own without a value is the heading of what follows, and kept as it is.
+            # A line without a value is the heading of the lines below it, and is kept as it is.
             self._section = text.strip()
             self._lines.append(
                 {
@@ -176,7 +176,7 @@ class _Reading:
 
     def _value(self, section: str | None, row: str | None, label: str, value: str | None) -> None:
         date, time = self._head.get("date"), self._head.get("time")
-        said = quantity(label, value)
+        figure = quantity(label, value)
         self._rows.append(
             {
                 "record_seq": max(self._page, 0),
@@ -189,9 +189,9 @@ class _Reading:
                 "row_label": row,
                 "label": label,
                 "value_text": value,
-                "quantity": said.kind,
-                "value_num": said.number,
-                "unit": said.unit,
+                "quantity": figure.kind,
+                "value_num": figure.number,
+                "unit": figure.unit,
             }
         )
         self._seq += 1
@@ -214,7 +214,7 @@ def _pairs(text: str) -> list[tuple[str, str | None]]:
     text = text.strip()
     if len(text) > MAX_PRINTED:
         return []
-    found: list[tuple[str, str | None]] = []
+    pairs: list[tuple[str, str | None]] = []
     at, label = 0, ""
     for sign in _SIGN.finditer(text):
         between = text[at : sign.start()]
@@ -223,11 +223,11 @@ def _pairs(text: str) -> list[tuple[str, str | None]]:
             value, gap, between = between.rpartition("  ")
             if not gap:
                 return []
-            found.append((label, value.strip() or None))
+            pairs.append((label, value.strip() or None))
         label = re.sub(r"\s+", " ", between).strip(" .")
         if not label:
             return []
         at = sign.end()
     if label:
-        found.append((label, text[at:].strip() or None))
-    return found
+        pairs.append((label, text[at:].strip() or None))
+    return pairs

@@ -20,7 +20,7 @@ from ingest.framing import BLANK_BYTES
 
 _RECORDS_AT_ONCE = 2048
 _EXPANDED_AT_ONCE = 32 << 20
-"""Bytes of compressed data sections, expanded, that are held at once; one record may have a few millions."""
+"""Bytes of compressed data sections, expanded, in memory at once; one record may have a few millions."""
 DICTIONARY = 1
 """Class of the records that hold dictionaries."""
 _PERFORMANCE, _EXCEPTION, _RESOURCE = 3, 4, 5
@@ -171,7 +171,7 @@ class MonitoringDecoder:
         records.add(catalogue.DICTIONARY_TABLE, table)
 
     def _decode_rows(self, records: _Records, source: NDArray[np.uint8], group: NDArray[np.int64]) -> None:
-        """Performance records, by the dictionaries known of their regions."""
+        """Decode performance records by the dictionaries of their regions."""
         identities, sizes = records.heads[group, kernels.IDENTITY], records.heads[group, kernels.DATA_LENGTH]
         for identity, size in dict.fromkeys(zip(identities.tolist(), sizes.tolist(), strict=True)):
             # Equal lengths keep reading within every member, even where hashes were made to collide.

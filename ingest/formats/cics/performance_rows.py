@@ -14,7 +14,7 @@ from ingest.formats.cics.dictionary import Dictionary, Entry
 
 @dataclass(frozen=True)
 class Place:
-    """Where a field stands in a data record, what the dictionary says of it, and which known field it is."""
+    """A field of a data record: its offset, its dictionary entry, and its field in the catalogue."""
 
     offset: int
     entry: Entry
@@ -37,10 +37,10 @@ def places_of(dictionary: Dictionary, connectors: list[int], record_length: int,
         entry = dictionary.entries.get(connector)
         if entry is None:
             return f"connector {connector} is not in the region's dictionary{other}"
-        known = catalogue.find(entry.group, entry.id, entry.nickname)
-        if known and not known.accepts(entry.type, entry.length):
-            known = None
-        places.append(Place(offset, entry, known))
+        field = catalogue.find(entry.group, entry.id, entry.nickname)
+        if field and not field.accepts(entry.type, entry.length):
+            field = None
+        places.append(Place(offset, entry, field))
         offset += entry.length
     if offset > record_length or (is_guess and offset != record_length):
         return f"the connectors have {offset} bytes of fields, SMFMNDRL is {record_length}{other}"
@@ -60,9 +60,9 @@ def performance_table(
     buffer: NDArray[np.uint8], row: NDArray[np.int64], keys: list[pa.Array], places: list[Place]
 ) -> pa.Table:
     """Known fields of the data records at `row`, a column each; keys: the columns that name the records."""
-    known = [(place, place.field) for place in places if place.field is not None]
-    columns = _numeric_columns(buffer, row, [one for one in known if one[0].entry.type != "C"])
-    columns |= _text_columns(buffer, row, [one for one in known if one[0].entry.type == "C"])
+    fields = [(place, place.field) for place in places if place.field is not None]
+    columns = _numeric_columns(buffer, row, [one for one in fields if one[0].entry.type != "C"])
+    columns |= _text_columns(buffer, row, [one for one in fields if one[0].entry.type == "C"])
     schema = catalogue.section("performance").schema
     arrays = list(keys)
     for column in list(schema)[len(keys) :]:
@@ -71,12 +71,12 @@ def performance_table(
 
 
 def _numeric_columns(
-    buffer: NDArray[np.uint8], row: NDArray[np.int64], known: list[tuple[Place, catalogue.Field]]
+    buffer: NDArray[np.uint8], row: NDArray[np.int64], fields: list[tuple[Place, catalogue.Field]]
 ) -> dict[str, pa.Array]:
     """Counts, clocks, store clocks and packed numbers by the names of their columns."""
     slot4, slot8, kinds = [], [], []
     used4 = used8 = 0
-    for place, _ in known:
+    for place, _ in fields:
         kind = kernels.PACKED if place.entry.type == "P" else _KIND[place.entry.type, place.entry.length]
         kinds.append(kind)
         slot4.append(used4)
@@ -85,11 +85,11 @@ def _numeric_columns(
         used8 += {kernels.COUNT4: 0, kernels.STORE_CLOCK: 2}.get(kind, 1)
     out4 = np.empty((used4, row.size), np.uint32)
     out8 = np.empty((used8, row.size), np.uint64)
-    offsets, lengths = _numbers([one.offset for one, _ in known]), _numbers([one.entry.length for one, _ in known])
+    offsets, lengths = _numbers([one.offset for one, _ in fields]), _numbers([one.entry.length for one, _ in fields])
     slots = _numbers(slot4), _numbers(slot8)
     kernels.gather_numbers(buffer, row, offsets, _numbers(kinds), *slots, lengths, out4, out8)
     columns: dict[str, pa.Array] = {}
-    for (_, field), kind, at4, at8 in zip(known, kinds, slot4, slot8, strict=True):
+    for (_, field), kind, at4, at8 in zip(fields, kinds, slot4, slot8, strict=True):
         name = field.column
         if kind == kernels.COUNT4:
             values = of_numbers(out4[at4], pa.uint32())
@@ -110,19 +110,19 @@ def _numeric_columns(
 
 
 def _text_columns(
-    buffer: NDArray[np.uint8], row: NDArray[np.int64], known: list[tuple[Place, catalogue.Field]]
+    buffer: NDArray[np.uint8], row: NDArray[np.int64], fields: list[tuple[Place, catalogue.Field]]
 ) -> dict[str, pa.Array]:
     """Text without trailing blanks and nulls by the names of its columns."""
     n = row.size
-    widths = _numbers([place.entry.length for place, _ in known])
+    widths = _numbers([place.entry.length for place, _ in fields])
     starts = np.concatenate([[0], np.cumsum(widths * n)]).astype(np.int64)
     data = np.empty(int(starts[-1]), np.uint8)
-    ends = np.zeros((len(known), n + 1), np.int32)
-    seen = np.zeros(len(known), np.uint8)
-    offsets = _numbers([place.offset for place, _ in known])
+    ends = np.zeros((len(fields), n + 1), np.int32)
+    seen = np.zeros(len(fields), np.uint8)
+    offsets = _numbers([place.offset for place, _ in fields])
     kernels.gather_text(buffer, row, offsets, widths, decoding_table("ebcdic"), data, starts, ends, seen)
     columns: dict[str, pa.Array] = {}
-    for i, (_, field) in enumerate(known):
+    for i, (_, field) in enumerate(fields):
         codes = data[starts[i] : starts[i] + int(ends[i, n])]
         if seen[i] < 0x80:
             buffers = [None, pa.py_buffer(ends[i]), pa.py_buffer(codes)]
@@ -141,7 +141,7 @@ def _numbers(values: list[int]) -> NDArray[np.int64]:
 def other_fields(
     buffer: NDArray[np.uint8], row: NDArray[np.int64], keys: list[pa.Array], places: list[Place]
 ) -> pa.Table | None:
-    """Fields of the data records at `row` that are no known ones, a row each with its bytes."""
+    """Fields of the data records at `row` that the catalogue lacks, a row each with its bytes."""
     others = [place for place in places if place.field is None]
     if not others or not row.size:
         return None

@@ -75,7 +75,7 @@ def _parsed(text: str) -> tuple[float | None, str]:
     if match := _DURATION.fullmatch(text):
         days, hours, minutes = (int(match[part] or 0) for part in ("days", "hours", "minutes"))
         return days * 86_400 + hours * 3_600 + minutes * 60 + float(match["seconds"]), "s"
-    if (match := _WITH_UNIT.fullmatch(text)) and (known := _UNITS.get(match["unit"].lower())):
+    if (match := _WITH_UNIT.fullmatch(text)) and (unit := _UNITS.get(match["unit"].lower())):
         value = number(match["number"])
-        return (None if value is None else value * known[1]), known[0]
+        return (None if value is None else value * unit[1]), unit[0]
     return None, ""

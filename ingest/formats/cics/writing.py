@@ -36,7 +36,7 @@ def finish_statistics(
     for which, name in enumerate(("dispatcher_mode", "dispatcher_pool")):
         for row, data in _rows(kinds[name], tables):
             entries[row["record_seq"], row["parent_seq"]][which].append(data.ljust(kinds[name].length, b"\0"))
-    found: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
+    bodies: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
     for kind in layout.handled:
         if kind.parent:
             continue
@@ -54,11 +54,11 @@ def finish_statistics(
                 body += b"".join(modes + pools)
             body = body.ljust(8, b"\0")
             body[0:2] = _size(kind, len(body)).to_bytes(2)
-            found[row["record_seq"]].append((row["section_seq"], bytes(body)))
+            bodies[row["record_seq"]].append((row["section_seq"], bytes(body)))
     if entries:
         raise EncodeError(f"{kinds['dispatcher'].table}: record {next(iter(entries))[0]} has entries but no row")
     return [
-        _with_data(layout, record, b"".join(data for _, data in sorted(found.get(number, []))))
+        _with_data(layout, record, b"".join(data for _, data in sorted(bodies.get(number, []))))
         for number, record in zip(sequence, records, strict=True)
     ]
 
@@ -89,15 +89,15 @@ def finish_monitoring(
         start = start_of(record[product:])
         connectors, data, size = b"", b"", 0
         if kind == _DICTIONARY:
-            listed = [_entry(row) for row in dictionaries.get(number, [])]
-            if listed:
-                memory.remember(key, listed, start)
-            data, size = pack_entries(listed), ENTRY_BYTES
+            entries = [_entry(row) for row in dictionaries.get(number, [])]
+            if entries:
+                memory.remember(key, entries, start)
+            data, size = pack_entries(entries), ENTRY_BYTES
         elif kind == _PERFORMANCE and number in at:
-            known = memory.find(key, start)
-            if known is None or performance is None:
+            dictionary = memory.find(key, start)
+            if dictionary is None or performance is None:
                 raise EncodeError(f"{layout.name}: record {number} has performance rows but no dictionary before it")
-            fields = list(known.entries.values())
+            fields = list(dictionary.entries.values())
             connectors = b"".join(entry.connector.to_bytes(2) for entry in fields)
             first, count = at[number]
             data = performance_matrix(fields, performance.slice(first, count), other.get(number)).tobytes()
@@ -137,12 +137,12 @@ def _with_data(layout: Layout, record: bytes, data: bytes) -> bytes:
 
 def _exceptions(kind: Section, tables: Mapping[str, pa.Table]) -> dict[int, tuple[bytes, int]]:
     """record_seq → its exception records, all as long as the longest, and that length."""
-    found = defaultdict(list)
+    records = defaultdict(list)
     for row, data in _rows(kind, tables):
-        found[row["record_seq"]].append(data)
+        records[row["record_seq"]].append(data)
     return {
         number: (b"".join(data.ljust(max(map(len, rows)), b"\0") for data in rows), max(map(len, rows)))
-        for number, rows in found.items()
+        for number, rows in records.items()
     }
 
 
@@ -153,7 +153,7 @@ def _resources(kinds: Mapping[str, Section], tables: Mapping[str, pa.Table]) -> 
         for row, data in _rows(kinds[name], tables):
             which, body = (ordinal, data) if ordinal else (int.from_bytes(data[:2]), data[2:])
             entries[row["record_seq"], row["parent_seq"]][which].append(body)
-    found: dict[int, bytes] = defaultdict(bytes)
+    records: dict[int, bytes] = defaultdict(bytes)
     for row, data in _rows(kinds["resource"], tables):
         placed = entries.pop((row["record_seq"], row["section_seq"]), {})
         triplets = max([row.get("mnr_trn") or 0, *placed])
@@ -169,10 +169,10 @@ def _resources(kinds: Mapping[str, Section], tables: Mapping[str, pa.Table]) -> 
             head[place : place + 8] = triplet[0].to_bytes(4) + triplet[1].to_bytes(2) + triplet[2].to_bytes(2)
             body += b"".join(part.ljust(size, b"\0") for part in parts)
         head[0:2] = _size(kinds["resource"], len(head) + len(body)).to_bytes(2)
-        found[row["record_seq"]] += bytes(head) + body
+        records[row["record_seq"]] += bytes(head) + body
     if entries:
         raise EncodeError(f"{kinds['resource'].table}: record {next(iter(entries))[0]} has entries but no row")
-    return found
+    return records
 
 
 def _rows(kind: Section, tables: Mapping[str, pa.Table]) -> Iterator[tuple[dict, bytes]]:
@@ -196,12 +196,12 @@ def _size(kind: Section, size: int) -> int:
 
 
 def _by_record(table: pa.Table | None) -> dict[int, list[dict]]:
-    found = defaultdict(list)
+    rows = defaultdict(list)
     for row in (
         [] if table is None else table.sort_by([("record_seq", "ascending"), ("section_seq", "ascending")]).to_pylist()
     ):
-        found[row["record_seq"]].append(row)
-    return found
+        rows[row["record_seq"]].append(row)
+    return rows
 
 
 def _entry(row: Mapping) -> Entry:
@@ -210,19 +210,19 @@ def _entry(row: Mapping) -> Entry:
 
 
 def _positions(table: pa.Table | None) -> dict[int, tuple[int, int]]:
-    """record_seq → place of its first row and number of rows; the rows of a record stand together, in order."""
-    found: dict[int, tuple[int, int]] = {}
+    """record_seq → place of its first row and number of rows; the rows of a record are consecutive, in order."""
+    positions: dict[int, tuple[int, int]] = {}
     for place, number in enumerate([] if table is None else table["record_seq"].to_pylist()):
-        first, count = found.get(number, (place, 0))
+        first, count = positions.get(number, (place, 0))
         if first + count != place:
-            raise EncodeError(f"{catalogue.PERFORMANCE_TABLE}: the rows of record {number} do not stand together")
-        found[number] = first, count + 1
-    return found
+            raise EncodeError(f"{catalogue.PERFORMANCE_TABLE}: the rows of record {number} are not consecutive")
+        positions[number] = first, count + 1
+    return positions
 
 
 def _other_fields(table: pa.Table | None) -> dict[int, dict[tuple[int, str, str], bytes]]:
     """record_seq → (row, group, nickname) → bytes of a field without a column."""
-    found: dict[int, dict[tuple[int, str, str], bytes]] = defaultdict(dict)
+    fields: dict[int, dict[tuple[int, str, str], bytes]] = defaultdict(dict)
     for row in [] if table is None else table.to_pylist():
-        found[row["record_seq"]][row["section_seq"], row["cmodname"], row["cmodhead"]] = row["value_bytes"]
-    return found
+        fields[row["record_seq"]][row["section_seq"], row["cmodname"], row["cmodhead"]] = row["value_bytes"]
+    return fields

@@ -19,7 +19,7 @@ _BATCH_BYTES = 32 << 20
 def decode_dcollect(source: Path | bytes, registry: Registry, *, name: str | None = None) -> Iterator[Batch]:
     """Decode a file or its bytes in batches; `skipped` maps `dcollect.<kind>` to records and bytes without a layout.
 
-    Raises FramingError when no record can be told apart, RegistryError when layouts contradict each other.
+    Raises FramingError when no record can be delimited, RegistryError when layouts contradict each other.
     """
     layouts = {code: layout for (code, _), layout in registry.logged("dcollect").items()}
     first = 0

@@ -1,4 +1,4 @@
-"""What the records of DCOLLECT have by which they are told from others: a known kind and a packed date."""
+"""How records of DCOLLECT are recognized: by a known kind and a packed date."""
 
 from ingest.framing import Dating
 

@@ -20,16 +20,16 @@ class LogCode:
 
 @cache
 def log_codes() -> dict[tuple[int, int | None], LogCode]:
-    """(code, subcode or None) → what is known of it."""
+    """(code, subcode or None) → its description."""
     text = files("ingest.formats.ims").joinpath("codes.toml").read_text(encoding="utf-8")
-    found = {}
+    codes = {}
     for code, subcode, name, event, memory in tomllib.loads(text)["codes"]:
         sub = int(subcode, 16) if subcode else None
-        found[int(code, 16), sub] = LogCode(int(code, 16), sub, name, event, memory)
-    return found
+        codes[int(code, 16), sub] = LogCode(int(code, 16), sub, name, event, memory)
+    return codes
 
 
 def log_code(code: int, subcode: int) -> LogCode | None:
-    """What is known of a record with this code and subcode; None for codes nobody described."""
-    known = log_codes()
-    return known.get((code, subcode)) or known.get((code, None))
+    """The description of records with this code and subcode; None for codes without one."""
+    codes = log_codes()
+    return codes.get((code, subcode)) or codes.get((code, None))

@@ -1,6 +1,6 @@
 """An IMS log to Arrow tables.
 
-Records are told apart by their descriptors, named by code and subcode, and dated by their suffix; those with a layout
+Records are delimited by their descriptors, named by code and subcode, and dated by their suffix; those with a layout
 are read field by field by the codec, and events are rows without one. What is neither is counted as skipped, though its
 prefix and suffix are kept.
 """
@@ -40,7 +40,7 @@ def decode_log(
     """Decode an IMS log, batch by batch; `skipped` maps `ims.<code>` to records and bytes without layout or event.
 
     identify: whether batches have the identities of records. Tables are `ims_log_record`, `ims_log_event` and those of
-    the registry's layouts of log records. Raises FramingError when no record can be told apart, RegistryError when
+    the registry's layouts of log records. Raises FramingError when no record can be delimited, RegistryError when
     layouts contradict each other.
     """
     layouts = registry.logged("ims")
@@ -134,7 +134,7 @@ def _times(clocks: npt.NDArray[np.uint64], dated: npt.NDArray[np.bool_]) -> npt.
 
 def _records(sequence, lengths, kinds, kind_of, times, clocks, numbers, dated) -> pa.Table:
     codes = kinds.tolist()
-    names = [known.name if (known := log_code(code >> 8, code & 0xFF)) else None for code in codes]
+    names = [entry.name if (entry := log_code(code >> 8, code & 0xFF)) else None for code in codes]
     columns = {
         "record_seq": pa.array(sequence.astype(np.uint32)),
         "section_seq": pa.array(np.zeros(len(sequence), np.uint32)),
@@ -156,13 +156,13 @@ def _named(names: list[str | None], kind_of: Ints) -> pa.Array:
 
 
 def _event(code: int) -> str:
-    known = log_code(int(code) >> 8, int(code) & 0xFF)
-    return known.event if known else ""
+    entry = log_code(int(code) >> 8, int(code) & 0xFF)
+    return entry.event if entry else ""
 
 
 def _event_fields(layout: Layout, table: pa.Table, rows: Ints) -> dict[int, dict[str, object]]:
     """Place of a record → what its layout's fields say of the event, by column of `ims_log_event`."""
-    found: dict[int, dict[str, object]] = {int(row): {} for row in rows}
+    fields: dict[int, dict[str, object]] = {int(row): {} for row in rows}
     for name in (*FROM_LAYOUT, "event_utc"):
         if not layout.header.has(name):
             continue
@@ -171,8 +171,8 @@ def _event_fields(layout: Layout, table: pa.Table, rows: Ints) -> dict[int, dict
         if item.form.name in ("tod_duration", "tod_signed"):
             scale = 1 / 4096
         for row, value in zip(rows.tolist(), table[item.column].to_pylist(), strict=True):
-            found[row][name] = _event_value(name, value, scale)
-    return found
+            fields[row][name] = _event_value(name, value, scale)
+    return fields
 
 
 def _event_value(name: str, value: object, scale: float) -> object:
@@ -201,10 +201,10 @@ def _events(sequence, kinds, kind_of, times, numbers, dated, fields: dict[int, d
         "subcode": pa.array([f"{code & 0xFF:02X}" for code in codes], pa.string()),
         "log_seq": pa.array(numbers[rows], mask=~dated[rows]),
     }
-    own = [fields.get(int(row), {}) for row in rows]
+    event_fields = [fields.get(int(row), {}) for row in rows]
     for name in FROM_LAYOUT:
-        columns[name] = pa.array([values.get(name) for values in own], EVENT_SCHEMA.field(name).type)
+        columns[name] = pa.array([values.get(name) for values in event_fields], EVENT_SCHEMA.field(name).type)
     written = pa.array(times[rows]).to_pylist()
-    when = [values.get("event_utc") or stamp for values, stamp in zip(own, written, strict=True)]
+    when = [values.get("event_utc") or stamp for values, stamp in zip(event_fields, written, strict=True)]
     columns["event_utc"] = pa.array(when, pa.timestamp("us"))
     return pa.Table.from_arrays([columns[name] for name in EVENT_SCHEMA.names], schema=EVENT_SCHEMA)

@@ -1,4 +1,4 @@
-"""What the records of an IMS log have by which they are told from others: a store clock in a suffix."""
+"""How records of an IMS log are recognized: by a store clock in a suffix."""
 
 from datetime import UTC, datetime
 

@@ -29,10 +29,10 @@ def reference(registry: Registry) -> str:
     lines += record_tables(registry.logged("ims").values())
     lines += ["## Codes", "", "An asterisk marks names that rest on memory.", ""]
     lines += ["| code | subcode | record | event |", "|---|---|---|---|"]
-    for known in log_codes().values():
-        subcode = "" if known.subcode is None else f"{known.subcode:02X}"
+    for entry in log_codes().values():
+        subcode = "" if entry.subcode is None else f"{entry.subcode:02X}"
         lines.append(
-            f"| {known.code:02X} | {subcode} | {known.name}{'*' if known.from_memory else ''} | {known.event} |"
+            f"| {entry.code:02X} | {subcode} | {entry.name}{'*' if entry.from_memory else ''} | {entry.event} |"
         )
     return "\n".join([*lines, ""])
 

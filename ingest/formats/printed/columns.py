@@ -1,4 +1,4 @@
-"""Tables in printed text: a heading found by its labels, figures by the columns below them."""
+"""Tables in printed text: a heading is recognized by its labels, figures by the columns below them."""
 
 import re
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ class TableReader:
 
 def open_table(block: Block, text: str, part: Part) -> TableReader | None:
     """The table whose heading a line is, None if it is not this block's."""
-    found = spans_of(block, text)
-    if found is None:
+    match = spans_of(block, text)
+    if match is None:
         return None
-    columns, spans = found
+    columns, spans = match
     if not part.labels:
         part.labels = [column.label for column in columns]
         part.kinds = [column.kind for column in columns]
@@ -61,12 +61,12 @@ def spans_of(block: Block, text: str) -> tuple[list[Column], list[tuple[int, int
     return columns, spans
 
 
-def _later_label(block: Block, column: Column, text: str, at: int, found: int) -> bool:
-    """True if the label found for an optional column stands behind that of the next required one."""
+def _later_label(block: Block, column: Column, text: str, at: int, label_at: int) -> bool:
+    """True if the label at `label_at`, of an optional column, comes after that of the next required column."""
     later = block.columns[block.columns.index(column) + 1 :]
     required = next((other.pattern for other in later if other.pattern and not other.optional), None)
     match = required.search(text, at) if required else None
-    return match is not None and match.start() < found
+    return match is not None and match.start() < label_at
 
 
 def tokens_of(text: str) -> list[tuple[int, int, str]]:
@@ -107,8 +107,8 @@ def add_row(table: TableReader, text: str, tokens: list[tuple[int, int, str]]) -
         table.carried = cells[carry] = cells[carry] or table.carried
     labels = [column.label for column in table.columns]
     if labels != table.part.labels:
-        known = dict(zip(labels, cells, strict=True))
-        cells = [known.get(label) for label in table.part.labels]
+        by_label = dict(zip(labels, cells, strict=True))
+        cells = [by_label.get(label) for label in table.part.labels]
     table.part.rows.append((cells, row_type))
     return True
 

@@ -36,7 +36,7 @@ class Block:
     total: re.Pattern[str] | None = None
 
     def holds_in(self, segment: str) -> bool:
-        """True if the block may stand in this segment; every table and list without a segment of its own may."""
+        """True if the block may be in this segment; a table or list that names no segment may be in any."""
         if self.segment.endswith("*"):
             return bool(segment) and segment.startswith(self.segment[:-1])
         return True
@@ -49,8 +49,8 @@ def squeezed(text: str) -> str:
 
 def words(printed: str) -> str:
     """Pattern of a printed label as whole words; `|` separates alternatives, a blank stands for any number of them."""
-    found = [r"\s+".join(re.escape(word) for word in choice.split()) for choice in printed.split("|")]
-    return "(?:" + "|".join(found) + ")"
+    choices = [r"\s+".join(re.escape(word) for word in choice.split()) for choice in printed.split("|")]
+    return "(?:" + "|".join(choices) + ")"
 
 
 def block_of(data: dict[str, Any], report: str) -> Block:

@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """How the lines of a file are told apart: code page, line end or record length, and carriage control."""
+    """How the lines of a file are delimited: code page, line end or record length, and carriage control."""
 
     encoding: str
     end: bytes
@@ -98,22 +98,22 @@ def read_lines(stream: BinaryIO, form: TextForm) -> Iterator[Line]:
 
 
 def _records(stream: BinaryIO, form: TextForm) -> Iterator[bytes]:
-    held = b""
+    rest = b""
     while chunk := stream.read(_CHUNK):
-        held += chunk
+        rest += chunk
         at = 0
         if form.fixed:
-            while at + form.fixed <= len(held):
-                yield held[at : at + form.fixed]
+            while at + form.fixed <= len(rest):
+                yield rest[at : at + form.fixed]
                 at += form.fixed
         else:
-            while (end := held.find(form.end, at, at + MAX_LINE)) >= 0 or len(held) - at > MAX_LINE:
+            while (end := rest.find(form.end, at, at + MAX_LINE)) >= 0 or len(rest) - at > MAX_LINE:
                 end = end + len(form.end) if end >= 0 else at + MAX_LINE
-                yield held[at:end]
+                yield rest[at:end]
                 at = end
-        held = held[at:]
-    if held:
-        yield held
+        rest = rest[at:]
+    if rest:
+        yield rest
 
 
 def _decodes(head: bytes, encoding: str) -> bool:
@@ -144,19 +144,19 @@ def _fixed_form(head: bytes, encoding: str) -> TextForm | None:
     One of them has to begin a page. At twice the length blanks do so, too: the shortest is taken that divides the best.
     """
     blank = np.frombuffer(head, np.uint8) == 0x40
-    found: dict[int, tuple[float, str]] = {}
+    candidates: dict[int, tuple[float, str]] = {}
     for length in FIXED_LENGTHS:
         if len(head) <= length or (len(head) < HEAD_BYTES and len(head) % length):
             continue
         firsts = head[: len(head) // length * length : length]
         begins_page = any(code in firsts for code in (0xF1, _SKIP_BEFORE, _SKIP_AFTER))
         if begins_page and (control := _control([bytes([byte]) for byte in firsts], encoding)):
-            found[length] = float(np.mean(blank[length:] == blank[:-length])), control
-    if not found:
+            candidates[length] = float(np.mean(blank[length:] == blank[:-length])), control
+    if not candidates:
         return None
-    best = max(found, key=lambda length: found[length][0])
-    length = min(each for each in found if best % each == 0 and found[each][0] > found[best][0] - _ALIKE)
-    return TextForm(encoding, b"", length, found[length][1])
+    best = max(candidates, key=lambda length: candidates[length][0])
+    length = min(each for each in candidates if best % each == 0 and candidates[each][0] > candidates[best][0] - _ALIKE)
+    return TextForm(encoding, b"", length, candidates[length][1])
 
 
 def _control(records: list[bytes], encoding: str) -> str:

@@ -18,7 +18,7 @@ def joined(groups: Iterable[dict[str, pa.Table]]) -> dict[str, pa.Table]:
     for group in groups:
         for name, rows in group.items():
             parts.setdefault(name, []).append(rows)
-    return {name: pa.concat_tables(found) for name, found in parts.items()}
+    return {name: pa.concat_tables(tables) for name, tables in parts.items()}
 
 
 def _message(tables: dict[str, pa.Table]) -> str | None:

@@ -1,4 +1,4 @@
-"""The blocks of one text report: headings found by their labels, figures by the columns below them."""
+"""The blocks of one text report: headings are recognized by their labels, figures by the columns below them."""
 
 import re
 from dataclasses import dataclass, field
@@ -59,15 +59,15 @@ class ReportReader:
     def _key(self, text: str) -> bool:
         for block in self.layout.of_kind("key"):
             pairs, before, complete = _pairs(block, text)
-            found = dict(pairs)
+            pair_values = dict(pairs)
             names = [(_label_of(block, printed), name) for printed, name in block.data["names"]]
-            named = next(((found[label], name) for label, name in names if found.get(label)), None)
+            named = next(((pair_values[label], name) for label, name in names if pair_values.get(label)), None)
             if named is None or before.rstrip(" :").upper() not in ("", "REPORT BY"):
                 continue
             value, pattern = named
             for label in block.data.get("remember", ()):
-                if label in found:
-                    self.remembered[label] = found[label]
+                if label in pair_values:
+                    self.remembered[label] = pair_values[label]
                 elif label in self.remembered:
                     pairs.append((label, self.remembered[label]))
             self._begin(pattern.format(value), pairs)
@@ -103,8 +103,8 @@ class ReportReader:
     def _open_tables(self, text: str) -> bool:
         opened: list[TableReader] = []
         for block in self.layout.of_kind("table"):
-            found = spans_of(block, text)
-            if found is None or any(_overlap(found[1], table.spans) for table in opened):
+            match = spans_of(block, text)
+            if match is None or any(_overlap(match[1], table.spans) for table in opened):
                 continue
             segment = self._segment_of(block)
             table = open_table(block, text, segment.part(block.part)) if segment is not None else None
@@ -121,12 +121,12 @@ class ReportReader:
 
     def _open_grid(self, text: str) -> bool:
         for block in self.layout.of_kind("grid"):
-            found = _slots(block, text)
-            if self.segment is not None and len(found) > 2:
-                if self.grid is not None and len(self.grid.slots) == len(found):
+            slots = _slots(block, text)
+            if self.segment is not None and len(slots) > 2:
+                if self.grid is not None and len(self.grid.slots) == len(slots):
                     # The heading again on another page: the rows below go on where they were.
-                    found = [(a, b, old[2]) for (a, b, _), old in zip(found, self.grid.slots, strict=True)]
-                self.grid, self.tables = _Grid(block, found), []
+                    slots = [(a, b, old[2]) for (a, b, _), old in zip(slots, self.grid.slots, strict=True)]
+                self.grid, self.tables = _Grid(block, slots), []
                 return True
         return False
 
@@ -145,7 +145,7 @@ class ReportReader:
     def _grid_row(self, text: str) -> bool:
         if self.grid is None or self.segment is None:
             return False
-        found = []
+        items = []
         for place, (start, end, group) in enumerate(self.grid.slots):
             piece = text[start:end].strip()
             if not piece:
@@ -157,8 +157,8 @@ class ReportReader:
             item = _grid_item(self.grid.block, group, piece)
             if item is None:
                 return False
-            found.append(item)
-        for part, label, value in found:
+            items.append(item)
+        for part, label, value in items:
             clock = part in self.grid.block.data["clocks"]
             if value:
                 self.segment.part(part).variables.append((label, _full_clock(value) if clock else value))
@@ -176,8 +176,8 @@ class ReportReader:
             else:
                 segment = self.report.segment(block.segment)
             part = segment.part(block.part)
-            known = {name for name, _ in part.variables}
-            part.variables += [(name, value) for name, value in pairs if name not in known]
+            names = {name for name, _ in part.variables}
+            part.variables += [(name, value) for name, value in pairs if name not in names]
             return complete
         return False
 
@@ -189,15 +189,15 @@ def _pairs(block: Block, text: str) -> tuple[list[tuple[str, str]], str, bool]:
     if not matches:
         return [], text, False
     order = label_order(block.data["items"])
-    found, complete = [], True
+    pairs, complete = [], True
     for match, following in zip(matches, [*matches[1:], None], strict=True):
         index = next(i for i in range(len(order)) if match[f"l{i}"] is not None)
         value = text[match.end() : following.start() if following else len(text)]
         first, *rest = _GAP.split(value.strip(), maxsplit=1)
         complete &= not rest
         if first:
-            found.append((order[index][0], first))
-    return found, text[: matches[0].start()], complete
+            pairs.append((order[index][0], first))
+    return pairs, text[: matches[0].start()], complete
 
 
 def _label_of(block: Block, printed: str) -> str:

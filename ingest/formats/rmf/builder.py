@@ -13,7 +13,7 @@ from ingest.formats.rmf.tables import SEPARATOR, TypedTable, schemas, typed_tabl
 MAX_LABEL_TEXT = 1 << 28
 """Most characters of labels in the tidy rows of one report in XML; they are repeated in every row."""
 
-MAX_HELD_CELLS = 1 << 21
+MAX_WAITING_CELLS = 1 << 21
 """Most cells of a table that wait for its column headers, which Monitor III writes after the rows."""
 
 
@@ -50,7 +50,7 @@ class Builder:
         self._waiting_cells = 0
 
     def begin_report(self, head: dict[str, Any]) -> None:
-        """A report starts; `head` holds the columns of `rmf_report` known so far."""
+        """A report starts; `head` has the columns of `rmf_report` read so far."""
         self.record += 1
         self._label_text = 0
         self.has_content = False
@@ -151,8 +151,8 @@ class Builder:
             return
         self._waiting.append((table, row, cells, row_type))
         self._waiting_cells += len(cells) + 1
-        if self._waiting_cells > MAX_HELD_CELLS:
-            raise Unreadable("xml_too_large", f"more than {MAX_HELD_CELLS:,} cells of a table before its headers", 0)
+        if self._waiting_cells > MAX_WAITING_CELLS:
+            raise Unreadable("xml_too_large", f"more than {MAX_WAITING_CELLS:,} cells of a table before its headers", 0)
 
     def _release(self) -> None:
         """Give out the rows that wait for headers."""
@@ -162,10 +162,10 @@ class Builder:
 
     def _row(self, table: int, row: int, cells: list[str | None], row_type: str | None) -> None:
         label = cells[0] if cells else None
-        labels, is_text, known = self._labels, self._is_text, len(self._labels)
+        labels, is_text, n_labels = self._labels, self._is_text, len(self._labels)
         for index, text in enumerate(cells):
-            header = labels[index] if index < known else None
-            number = None if index < known and is_text[index] else values.number(text)
+            header = labels[index] if index < n_labels else None
+            number = None if index < n_labels and is_text[index] else values.number(text)
             self._value(table, row, index, label, row_type, header, text, number)
             if self._wanted:
                 self._gather(f"{self._part}{SEPARATOR}{label or ''}{SEPARATOR}{header or ''}", text)

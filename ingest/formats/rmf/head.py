@@ -45,21 +45,21 @@ WORKED_OUT = (
 """What the other columns are worked out of."""
 
 PATHS = ("metric", *dict.fromkeys((*TEXTS.values(), *WORKED_OUT)))
-"""What is asked of the head of a report: texts of elements of one or two steps, and attributes of theirs."""
+"""Paths read from the head of a report: texts of elements of one or two steps, and their attributes."""
 
 
 def report_head(report: Any) -> dict[str, Any]:
     """Columns of `rmf_report` that the elements before the first segment of a report give; absent ones are None."""
-    said = _texts_of(report)
-    return {column: said.get(path) for column, path in TEXTS.items()} | worked_out(said)
+    texts = _texts_of(report)
+    return {column: texts.get(path) for column, path in TEXTS.items()} | worked_out(texts)
 
 
-def worked_out(said: Mapping[str, str | None]) -> dict[str, Any]:
+def worked_out(texts: Mapping[str, str | None]) -> dict[str, Any]:
     """Columns of `rmf_report` of the texts at `WORKED_OUT`, of which any may be missing.
 
     UTC is filled only where the report says it: Postprocessor reports give local time without an offset.
     """
-    text = said.get
+    text = texts.get
     interval, unit = text("time-data/report-interval"), text("time-data/report-interval@unit")
     if not interval:
         interval, unit = text("time-data/gatherer-interval"), text("time-data/gatherer-interval@unit")
@@ -87,12 +87,12 @@ def _texts_of(report: Any) -> dict[str, str | None]:
         elements.setdefault(child.tag, child)
         for grandchild in child:
             elements.setdefault(f"{child.tag}/{grandchild.tag}", grandchild)
-    found: dict[str, str | None] = {}
+    texts: dict[str, str | None] = {}
     for path in PATHS:
         element, _, attribute = path.partition("@")
         if element in elements:
-            found[path] = elements[element].get(attribute) if attribute else _stripped(elements[element])
-    return found
+            texts[path] = elements[element].get(attribute) if attribute else _stripped(elements[element])
+    return texts
 
 
 def _stripped(element: Any) -> str | None:

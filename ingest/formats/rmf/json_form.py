@@ -122,8 +122,8 @@ def _parsed(data: bytes) -> dict[str, Any]:
 
 def _items(parent: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """The objects of an entry: a list of them, one alone, or none."""
-    found = parent.get(name)
-    items = found if isinstance(found, list) else [] if found is None else [found]
+    entry = parent.get(name)
+    items = entry if isinstance(entry, list) else [] if entry is None else [entry]
     for item in items:
         if not isinstance(item, dict):
             raise Unreadable("json_not_ddsml", f"{name} is {_shown(item)}, expected an object as the server sends it")

@@ -111,28 +111,28 @@ def _page(lines: list[Line], head_at: int) -> Page:
 
 def _head(texts: list[str], title: str, layout: ReportLayout | None) -> dict[str, Any]:
     """Columns of `rmf_report` that the head of a page gives; absent ones are None."""
-    found = {name: _first(pattern, texts) for name, pattern in _WORDS.items()}
-    duration = found["start"] is not None
-    start = values.local_time(found["start"] or f"{found['date'] or ''}-{found['time'] or '00.00.00'}")
-    interval = found["interval"]
+    words = {name: _first(pattern, texts) for name, pattern in _WORDS.items()}
+    duration = words["start"] is not None
+    start = values.local_time(words["start"] or f"{words['date'] or ''}-{words['time'] or '00.00.00'}")
+    interval = words["interval"]
     seconds = values.interval_s(_clock(interval), "hours" if duration else "minutes")
-    cycle = values.number(found["cycle"])
-    end: datetime | None = values.local_time(found["end"])
+    cycle = values.number(words["cycle"])
+    end: datetime | None = values.local_time(words["end"])
     return {
         "report": layout.metric if layout else None,
         "description": layout.description if layout else title or None,
         "report_type": "Duration" if duration else "Interval",
-        "resource_name": found["system"] or found["sysplex"],
-        "resource_type": "SYSTEM" if found["system"] else "SYSPLEX",
-        "system_name": found["system"],
-        "sysplex_name": found["sysplex"],
+        "resource_name": words["system"] or words["sysplex"],
+        "resource_type": "SYSTEM" if words["system"] else "SYSPLEX",
+        "system_name": words["system"],
+        "sysplex_name": words["sysplex"],
         "interval_start_local": start,
         "interval_end_local": end,
         "interval_s": seconds,
         "interval_text": interval,
         "cycle_ms": None if cycle is None else round(cycle * 1000, 6),
-        "smf_version": found["release"],
-        "rmf_version": found["version"],
+        "smf_version": words["release"],
+        "rmf_version": words["version"],
     }
 
 

@@ -1,4 +1,4 @@
-"""Reads RMF reports in their plain form: spans found by compiled loops, tables built by columns.
+"""Reads RMF reports in their plain form: compiled loops find the spans, and tables are built by columns.
 
 A report in any other form, and any that is not well-formed, ends the reading: the full parser of `reader` then
 decides. What is read here is what it would have read, in the same rows and order.
@@ -42,23 +42,23 @@ class PlainReader:
 
     def read(self) -> Iterator[Batch]:
         """Batches of whole reports, until the end or until something is not plain."""
-        held, started = b"", False
+        rest, started = b"", False
         while chunk := self.stream.read(STRETCH):
-            searched = max(len(held) - len(_CLOSE), 0)
-            held = held + chunk if held else chunk
-            end = held.rfind(_CLOSE, searched) + len(_CLOSE)
+            searched = max(len(rest) - len(_CLOSE), 0)
+            rest = rest + chunk if rest else chunk
+            end = rest.rfind(_CLOSE, searched) + len(_CLOSE)
             try:
                 if end >= len(_CLOSE):
-                    batch = self._reports(held, end, started)
-                    started, held = True, held[end:]
+                    batch = self._reports(rest, end, started)
+                    started, rest = True, rest[end:]
                     yield batch
             except NotPlain:
                 return
-            if len(held) > 2 * STRETCH:
+            if len(rest) > 2 * STRETCH:
                 return
         try:
             if started:
-                batch = self._epilog(held)
+                batch = self._epilog(rest)
                 self.complete = True
                 yield batch
         except NotPlain:
@@ -70,23 +70,23 @@ class PlainReader:
             raise NotPlain
         if not started:
             self._server = _prolog(data[:begin])
-        found = scan(data, begin, end)
-        stretch = Stretch(found, self._server, self.reports, self._messages)
+        elements = scan(data, begin, end)
+        stretch = Stretch(elements, self._server, self.reports, self._messages)
         tables = stretch.tables()
-        reports = found.reports.shape[1]
+        reports = elements.reports.shape[1]
         self.reports += reports
         self._messages += stretch.message_count
         return batch_of(tables, reports, end, stretch.messages_only)
 
     def _epilog(self, data: bytes) -> Batch:
-        """What follows the last report: messages about the file, and the end of the document."""
+        """The part behind the last report: messages about the file, and the end of the document."""
         if not _END.search(data):
             raise NotPlain
         root = _parsed(b"<ddsml>" + data)
         if any(element.tag in _OF_REPORTS or element.tag == "message" for element in root.iter()):
             raise NotPlain
-        found = [(e.get("id"), _text(e), _text(e.find("severity"))) for e in root.iter("mfpmsg")]
-        return batch_of(file_messages(found, self._messages), 0, len(data))
+        messages = [(e.get("id"), _text(e), _text(e.find("severity"))) for e in root.iter("mfpmsg")]
+        return batch_of(file_messages(messages, self._messages), 0, len(data))
 
 
 def _prolog(data: bytes) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def read_text_reports(stream: BinaryIO) -> Iterator[Batch]:
     """
     form = text_form(stream.read(HEAD_BYTES))
     if form is None:
-        raise Unreadable("text", "neither ASCII, UTF-8 nor EBCDIC text with lines that can be told apart")
+        raise Unreadable("text", "neither ASCII, UTF-8 nor EBCDIC text with lines that can be separated")
     stream.seek(0)
     reading = _Reading()
     for page in read_pages(read_lines(stream, form)):

@@ -50,7 +50,7 @@ def read_reports(stream: BinaryIO) -> Iterator[Batch]:
 
     A report that is malformed is quarantined, and those behind it are read. Raises Unreadable, after the batches of the
     complete reports, when the rest is malformed, cut off, not `ddsml`, or too large to be a report. Values are the
-    report's own texts without surrounding white space.
+    texts of the report without surrounding white space.
     """
     done = 0
     if stream.seekable():
@@ -158,17 +158,17 @@ def _next_report(stream: BinaryIO, origin: int, damaged: int, skipped: bool = Tr
     skipped: a report that starts where the damage is said to, or is the first of all, is the damaged one.
     """
     stream.seek(origin + damaged)
-    base, held, passed = damaged, b"", -1
+    base, rest, passed = damaged, b"", -1
     while chunk := stream.read(_CHUNK):
-        data = held + chunk
+        data = rest + chunk
         for match in _REPORT_START.finditer(data):
             start = base + match.start()
             is_damaged = skipped and passed < 0 and base == damaged and not (damaged and data[: match.start()].strip())
             if start > passed and not is_damaged:
                 return start
             passed = start
-        held = data[-_LONGEST_START_TAG:]
-        base += len(data) - len(held)
+        rest = data[-_LONGEST_START_TAG:]
+        base += len(data) - len(rest)
     return -1
 
 
@@ -183,9 +183,9 @@ def _lines(stream: BinaryIO, origin: int, length: int) -> int:
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:
     """The stream in pieces, cut behind every end of a report: the only way to know at which byte a report ended."""
-    held = b""
+    rest = b""
     while chunk := stream.read(_CHUNK):
-        data = held + chunk
+        data = rest + chunk
         start = 0
         for match in _REPORT_END.finditer(data):
             yield data[start : match.end()]
@@ -194,9 +194,9 @@ def _pieces(stream: BinaryIO) -> Iterator[bytes]:
         cut = max(start, len(data) - _LONGEST_END_TAG)
         if cut > start:
             yield data[start:cut]
-        held = data[cut:]
-    if held:
-        yield held
+        rest = data[cut:]
+    if rest:
+        yield rest
 
 
 def _parser() -> Any:
@@ -219,7 +219,7 @@ class _Reading:
         self._parser = _parser()
         self._builder = Builder()
         self._ready: list[dict[str, pa.Table]] = []
-        self._held: list[dict[str, pa.Table]] = []
+        self._report_tables: list[dict[str, pa.Table]] = []
         self._reports = 0
         self._messages_only = 0
         self.reports_read = 0
@@ -250,7 +250,7 @@ class _Reading:
         for begin in range(0, lines, _LINES_AT_ONCE):
             self._parser.feed(b"\n" * min(lines - begin, _LINES_AT_ONCE) + b"<left-out/>")
         self._in_report = self._head_done = self._section_open = self._part_open = self._in_table = False
-        self._held = []
+        self._report_tables = []
         self._offset = self._last_event = self.clean_offset = self._taken = at
         return record
 
@@ -274,7 +274,7 @@ class _Reading:
         if self._builder.pending >= _ROWS_PER_BATCH:
             self._ready.append(self._builder.take_complete())
             if self._builder.pending >= _ROWS_PER_BATCH:
-                self._held.append(self._builder.take())
+                self._report_tables.append(self._builder.take())
 
     def close(self) -> None:
         """The input is at its end: everything must have ended, and there must have been something."""
@@ -329,7 +329,7 @@ class _Reading:
             _drop(element)
 
     def _start(self, tag: str, element: Any) -> None:
-        # Only what stands before the element's own content is certain to be complete here.
+        # Only the text before the element's content is certain to be complete here.
         if tag in _REPORTS:
             if self._in_report:
                 raise Unreadable("xml_not_ddsml", f"<{tag}> inside of a report, at line {element.sourceline}")
@@ -393,7 +393,7 @@ class _Reading:
         elif self._in_report:
             self._need_report(element)
         else:
-            # A reply that is nothing but a message stands for the report that was asked for.
+            # A reply that is nothing but a message takes the place of the requested report.
             self._know_server(parent)
             self._builder.begin_report(self._server)
             self._builder.message(element.get("id"), text, _text(element.find("severity")), about)
@@ -411,8 +411,8 @@ class _Reading:
         self._reports += 1
         self.reports_read += 1
         self._builder.end_report()
-        self._ready += self._held
-        self._held = []
+        self._ready += self._report_tables
+        self._report_tables = []
         self.clean_offset = self._offset
 
     def _check_root(self, element: Any) -> None:

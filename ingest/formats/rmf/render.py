@@ -96,16 +96,16 @@ def _blocks(layout: ReportLayout, report: Report, title_segment: str) -> Iterabl
             if line is None:
                 continue
             head = [line]
-        found = False
+        has_lines = False
         for block in layout.blocks:
             if block.kind == "key" or not _is_for(block, segment.name):
                 continue
             part = segment.parts.get(block.part)
             made = _PRINTERS[block.kind](block, segment, part or Part())
             if any(made):
-                yield (head + made[0], made[1]) if not found else made
-                found = True
-        if head and not found:
+                yield (head + made[0], made[1]) if not has_lines else made
+                has_lines = True
+        if head and not has_lines:
             yield head, []
 
 

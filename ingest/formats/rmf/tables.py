@@ -178,14 +178,14 @@ def schemas() -> dict[str, pa.Schema]:
 
     Schema metadata carries `description`; field metadata `description`, `unit` and `label` (its place).
     """
-    found: dict[str, pa.Schema] = {}
+    tables: dict[str, pa.Schema] = {}
     for name, (description, columns) in _FIXED.items():
-        found[name] = pa.schema([_field(n, t, d) for n, t, d in columns], metadata={"description": description})
+        tables[name] = pa.schema([_field(n, t, d) for n, t, d in columns], metadata={"description": description})
     for table in typed_tables():
         fields = [_field(n, t, d) for n, t, d in _KEYS]
         fields += [_field(c.name, _TYPES[c.type][0], c.description, c.unit, c.source) for c in table.columns]
-        found[table.name] = pa.schema(fields, metadata={"description": table.description})
-    return found
+        tables[table.name] = pa.schema(fields, metadata={"description": table.description})
+    return tables
 
 
 def _field(name: str, kind: pa.DataType, description: str, unit: str = "", label: str = "") -> pa.Field:

@@ -13,7 +13,7 @@ from ingest.formats.rmf import values
 from ingest.formats.rmf.kernels.tags import ODD
 from ingest.formats.rmf.kernels.texts import (
     ABSENT,
-    KNOWN,
+    PRESENT,
     SPARE,
     UNDECIDED,
     first_equal,
@@ -77,8 +77,8 @@ class Texts:
         self._settle()
         columns, rows = numbers.shape
         ends, bits = np.empty((columns, rows + 1), np.int32), np.empty((columns, -(-rows // 8)), np.uint8)
-        sizes, known = np.empty(columns, np.int64), np.empty(columns, np.int64)
-        measure(self._starts, self._stops, numbers, ends, bits, sizes, known)
+        sizes, counts = np.empty(columns, np.int64), np.empty(columns, np.int64)
+        measure(self._starts, self._stops, numbers, ends, bits, sizes, counts)
         if sizes.max(initial=0) > most:
             raise NotPlain
         bases = np.cumsum(sizes + SPARE) - sizes - SPARE
@@ -86,7 +86,7 @@ class Texts:
         gather(self._bytes, self._starts, numbers, ends, bases, out)
         written = pa.py_buffer(out)
         arrays = []
-        for column, (base, size, there) in enumerate(zip(bases.tolist(), sizes.tolist(), known.tolist(), strict=True)):
+        for column, (base, size, there) in enumerate(zip(bases.tolist(), sizes.tolist(), counts.tolist(), strict=True)):
             valid = None if there == rows else pa.py_buffer(bits[column])
             buffers = [valid, pa.py_buffer(ends[column]), written.slice(base, size)]
             arrays.append(pa.Array.from_buffers(pa.string(), rows, buffers, rows - there))
@@ -94,8 +94,8 @@ class Texts:
 
     def numbers(self, places: npt.NDArray[np.integer], wanted: npt.NDArray[np.bool_] | None = None) -> list[pa.Array]:
         """Each row of numbers of texts as numbers; NULL where a text is none or not wanted."""
-        found, valid = self._read(read_numbers, values.number, places, np.float64)
-        return _arrays(found, valid if wanted is None else valid & wanted)
+        numbers, valid = self._read(read_numbers, values.number, places, np.float64)
+        return _arrays(numbers, valid if wanted is None else valid & wanted)
 
     def durations_us(self, places: npt.NDArray[np.integer]) -> list[pa.Array]:
         """Each row of numbers of texts as durations in microseconds; NULL where a text is none."""
@@ -108,23 +108,23 @@ class Texts:
         self._settle()
         flat = places.ravel()
         firsts, which = np.unique(self.first_equal(flat), return_inverse=True)
-        said = [read(self.text(number)) for number in flat[firsts].tolist()]
-        found = np.array([0 if value is None else value for value in said], kind)
-        valid = np.array([value is not None for value in said], np.bool_)
-        return _arrays(found[which].reshape(places.shape), valid[which].reshape(places.shape))
+        readings = [read(self.text(number)) for number in flat[firsts].tolist()]
+        numbers = np.array([0 if value is None else value for value in readings], kind)
+        valid = np.array([value is not None for value in readings], np.bool_)
+        return _arrays(numbers[which].reshape(places.shape), valid[which].reshape(places.shape))
 
     def _read(
         self, read: Callable[..., Any], exactly: Callable[[str | None], Any], places: npt.NDArray[np.integer], kind: Any
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-        """What texts say by a compiled loop, or by a function of Python where that leaves it open; which say it."""
+        """Values of texts by a compiled loop, or by `exactly` where the loop cannot decide; which texts have one."""
         self._settle()
         flat = np.ascontiguousarray(places).ravel()
-        found, known = np.empty(len(flat), kind), np.empty(len(flat), np.uint8)
-        read(*self.spans, flat, found, known)
-        for row in np.flatnonzero(known == UNDECIDED).tolist():
+        numbers, status = np.empty(len(flat), kind), np.empty(len(flat), np.uint8)
+        read(*self.spans, flat, numbers, status)
+        for row in np.flatnonzero(status == UNDECIDED).tolist():
             value = exactly(self.text(int(flat[row])))
-            found[row], known[row] = (0, ABSENT) if value is None else (value, KNOWN)
-        return found.reshape(places.shape), (known != ABSENT).reshape(places.shape)
+            numbers[row], status[row] = (0, ABSENT) if value is None else (value, PRESENT)
+        return numbers.reshape(places.shape), (status != ABSENT).reshape(places.shape)
 
     def _raw(self, number: int) -> bytes:
         return self._source[self._starts[number] : self._stops[number]]
@@ -146,8 +146,8 @@ class Texts:
         self._stops = np.append(self._stops, (begins + np.diff(ends, prepend=0)).astype(np.int32))
 
 
-def _arrays(found: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) -> list[pa.Array]:
-    return [of_numbers(column, valid=there) for column, there in zip(found, valid, strict=True)]
+def _arrays(columns: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) -> list[pa.Array]:
+    return [of_numbers(column, valid=there) for column, there in zip(columns, valid, strict=True)]
 
 
 def first_equal_spans(data: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32], stops: npt.NDArray[np.int32]) -> Ints:

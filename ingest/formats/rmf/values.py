@@ -21,11 +21,11 @@ Value = TypeVar("Value")
 
 def _remembered(read: Callable[[str | None], Value | None]) -> Callable[[str | None], Value | None]:
     """The same function, which reads each text once; longer texts are no values, and are not remembered."""
-    known = lru_cache(maxsize=65536)(read)
+    lookup = lru_cache(maxsize=65536)(read)
 
     @wraps(read)
     def recalled(text: str | None) -> Value | None:
-        return known(text) if text and len(text) <= _LONGEST_NUMBER else None
+        return lookup(text) if text and len(text) <= _LONGEST_NUMBER else None
 
     return recalled
 

@@ -47,11 +47,11 @@ class Assignment:
         versions: dict[str, tuple[Layout, list[Ints]]] = {}
         for kind, members in _grouped(kinds, whole):
             record_type, subtype, used = kind >> 17, kind >> 1 & 0xFFFF, kind & 1
-            found = self._registry.layouts_for(record_type, subtype)
-            if found and found[0].when is None:
-                layouts.setdefault(found[0].name, (found[0], []))[1].append(members)
+            candidates = self._registry.layouts_for(record_type, subtype)
+            if candidates and candidates[0].when is None:
+                layouts.setdefault(candidates[0].name, (candidates[0], []))[1].append(members)
                 continue
-            for layout in found:
+            for layout in candidates:
                 chosen = members[_holds(layout, data, starts[members], lengths[members])]
                 versions.setdefault(layout.name, (layout, []))[1].append(chosen)
                 members = np.setdiff1d(members, chosen, assume_unique=True)

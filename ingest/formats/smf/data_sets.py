@@ -1,4 +1,4 @@
-"""I/O by data set and by volume (SMF 42.6 and 42.5): sections chained by offsets, each with statistics of its own.
+"""I/O by data set and by volume (SMF 42.6 and 42.5): sections chained by offsets, each with its statistics.
 
 A job header says where its first data set section is and how long sections are, the record's header does so of volumes;
 all offsets count from the start of the record. Sources: SMFFormatter (colinpaicemq), which reads records of z/OS 2.4;
@@ -111,7 +111,7 @@ class DataSetDecoder:
         bad = np.zeros(offset.size, np.bool_)
         shape = self._shape
         chain = _chain(shape, buffer, offset, length, bad)
-        found = [_statistics(buffer, offset, length, chain, item, bad) for item in shape.statistics]
+        statistics = [_statistics(buffer, offset, length, chain, item, bad) for item in shape.statistics]
         result = Handled(
             problems=[
                 Problem(int(i), "section_outside_record", f"{shape.fields}: a section that they lead to lies outside")
@@ -122,7 +122,7 @@ class DataSetDecoder:
         place = ordinals(chain.owner).astype(np.int64)
         root = chain.job if shape.of_jobs else None
         self._add(result, shape.name, buffer, chain.at, chain.size, chain.owner, root, record_seq, kept)
-        for item, (at, size) in zip(shape.statistics, found, strict=True):
+        for item, (at, size) in zip(shape.statistics, statistics, strict=True):
             self._add(result, item.name, buffer, at, size, chain.owner, place, record_seq, kept & (size > 0))
         return result
 
@@ -142,10 +142,10 @@ class DataSetDecoder:
         section = self._tables.get(name)
         if section is None or not kept.any():
             return
-        own = owner[kept]
-        seq = ordinals(own).astype(np.uint32)
+        owners = owner[kept]
+        seq = ordinals(owners).astype(np.uint32)
         above = None if parent is None else parent[kept].astype(np.uint32)
-        result.tables[section.table] = rows_table(section, buffer, at[kept], size[kept], record_seq[own], seq, above)
+        result.tables[section.table] = rows_table(section, buffer, at[kept], size[kept], record_seq[owners], seq, above)
 
 
 def _roots(shape: Shape, buffer: Bytes, offset: Ints, length: Ints, bad: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
@@ -204,12 +204,12 @@ def finish_data_sets(
     """
     rows: dict[str, dict[tuple[int, int], list[bytes]]] = {}
     for section in layout.handled:
-        found = rows.setdefault(section.name, {})
+        section_rows = rows.setdefault(section.name, {})
         if section.name in tables:
             table, made = row_bytes(section, tables[section.name])
             parents = table["parent_seq"].to_pylist() if section.parent else [0] * table.num_rows
             for record_seq, parent, data in zip(table["record_seq"].to_pylist(), parents, made, strict=True):
-                found.setdefault((record_seq, parent), []).append(data)
+                section_rows.setdefault((record_seq, parent), []).append(data)
     shape = SHAPES[layout.handler]
     return [_finished(layout, shape, record, number, rows) for number, record in zip(sequence, records, strict=True)]
 
@@ -232,8 +232,8 @@ def _finished(
         _put_within(out, 0, len(out), shape.first_at, 4, 0)
     place = 0
     for root in range(roots if wanted else 0):
-        own = rows[shape.name].get((number, root), ())
-        if not own:
+        sections = rows[shape.name].get((number, root), ())
+        if not sections:
             continue
         if shape.of_jobs and root_size < JOB_BYTES:
             raise EncodeError(
@@ -241,18 +241,18 @@ def _finished(
             )
         head = root_at + root * root_size
         out += bytes(max(0, head + shape.size_at + 4 - len(out)))
-        size = max(shape.shortest, *map(len, own))
+        size = max(shape.shortest, *map(len, sections))
         _put(out, head + shape.first_at, 4, len(out))
         _put(out, head + shape.size_at, 2, size)
         if shape.count_at is not None:
-            _put(out, head + shape.count_at, 2, len(own))
-        places = range(place, place + len(own))
+            _put(out, head + shape.count_at, 2, len(sections))
+        places = range(place, place + len(sections))
         shared = {
             item.name: max((len(data) for n in places for data in rows[item.name].get((number, n), ())), default=0)
             for item in shape.statistics
             if item.of_job
         }
-        for nth, data in enumerate(own):
+        for nth, data in enumerate(sections):
             at = len(out)
             out += data.ljust(size, b"\0")
             for item in shape.statistics:
@@ -264,8 +264,8 @@ def _finished(
                 else:
                     _put_within(out, at, size, item.length_at, 2, stated)
                 out += parts[0].ljust(stated, b"\0") if parts else b""
-            _put(out, at, 4, len(out) if nth + 1 < len(own) else 0)
-        place += len(own)
+            _put(out, at, 4, len(out) if nth + 1 < len(sections) else 0)
+        place += len(sections)
     if place != wanted:
         raise EncodeError(f"{layout.name}_{shape.name}: record_seq {number} has no job header for each of its rows")
     if len(out) > 65_535:

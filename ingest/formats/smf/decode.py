@@ -1,6 +1,6 @@
 """A dump to Arrow tables: the codec's way in.
 
-Records are told apart by framing, assigned to layouts by type and subtype, their triplets checked, and then read column
+Records are delimited by framing, assigned to layouts by type and subtype, their triplets checked, and then read column
 by column. What is not decoded is accounted for: skipped for want of a layout, or quarantined with a reason.
 """
 
@@ -23,7 +23,7 @@ from ingest.formats.smf.assigning import Assignment, set_aside
 from ingest.formats.smf.handlers import make as make_handler
 from ingest.formats.smf.measuring import measure
 from ingest.formats.smf.placing import Maker, tables_of
-from ingest.formats.smf.plan import Found, Plan
+from ingest.formats.smf.plan import Plan, SectionSpans
 from ingest.formats.smf.split import Piece, PieceReader, Placing, SplitRecords
 from ingest.framing import ByteStream, Frames, Place, read_frames
 from ingest.identity import of_rows
@@ -48,7 +48,7 @@ dump of many record types is decoded in long stretches, others in stretches that
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of a dump that is decoded on its own, as it would be with the rest.
+    """A part of a dump that is decoded separately, as it would be with the rest.
 
     begin, end: where it begins and ends, if not with the dump; first_seq: the `record_seq` of its first record;
     placing: where the sections of split records go, once all of the dump was scanned for their pieces.
@@ -78,7 +78,7 @@ def decode_batches(
     at once; stretch: what to decode of the dump, all of it unless given; identify: whether batches have the identities
     of records. Tables have the columns of `Section.arrow_schema()`; a record's rows share one `record_seq`, counted
     through the whole dump. Memory is bounded by `batch_bytes`, whatever the size of the input. Raises FramingError when
-    no record can be told apart.
+    no record can be delimited.
     """
     with ExitStack() as stack:
         stream: ByteStream
@@ -91,12 +91,12 @@ def decode_batches(
         if stretch.begin:
             stream.seek(stretch.begin.offset)
         decoder = _Decoder(registry, handlers or {}, pool.map if pool else map, stretch, identify)
-        found = read_frames(stream, name, batch_bytes=batch_bytes, begin=stretch.begin, end=stretch.end)
-        yield from _decode_frames(found, decoder)
+        frame_batches = read_frames(stream, name, batch_bytes=batch_bytes, begin=stretch.begin, end=stretch.end)
+        yield from _decode_frames(frame_batches, decoder)
 
 
-def _decode_frames(found: Iterator[Frames], decoder: "_Decoder") -> Iterator[Batch]:
-    for frames in found:
+def _decode_frames(frame_batches: Iterator[Frames], decoder: "_Decoder") -> Iterator[Batch]:
+    for frames in frame_batches:
         others: Frames | None = frames
         while others is not None:
             some, others = others.split(decoder.stretch)
@@ -109,7 +109,7 @@ def _decode_frames(found: Iterator[Frames], decoder: "_Decoder") -> Iterator[Bat
 
 
 class _Decoder:
-    """Decodes the records of each layout together; remembers what spans stretches.
+    """Decodes the records of each layout in one step; remembers data that spans stretches.
 
     `stretch` says how many bytes of records to hand over next; `run` calls what makes tables, several at once or one
     after another.
@@ -197,27 +197,27 @@ class _Decoder:
             self._plans[layout.name] = Plan.of(layout)
         plan = self._plans[layout.name]
         starts, lengths = frames.starts[rows], frames.lengths[rows]
-        found, good = checked(plan, frames, rows, sequence, batch)
+        spans, good = checked(plan, frames, rows, sequence, batch)
         if layout.handler:
             batch.tables |= self._handle(layout, frames, rows, sequence, good, batch)
         if not good.all():
-            found, starts, lengths, sequence = found.taken(good), starts[good], lengths[good], sequence[good]
+            spans, starts, lengths, sequence = spans.taken(good), starts[good], lengths[good], sequence[good]
         batch.decoded += len(lengths)
         batch.decoded_bytes += int(lengths.sum())
         for column, section in enumerate(plan.sections):
-            longer = (found.counts[:, column] > 0) & (found.sizes[:, column] > section.length)
+            longer = (spans.counts[:, column] > 0) & (spans.sizes[:, column] > section.length)
             if longer.any() and plan.is_closed(column):
                 name = f"section_longer_than_known:{section.table}"
-                batch.notes[name] += int(found.counts[longer, column].sum())
-        unknown = plan.holds_unknown(found, lengths)
-        owners, first, pieces = self._owners(plan, frames.buffer, starts, lengths, found, sequence)
+                batch.notes[name] += int(spans.counts[longer, column].sum())
+        unknown = plan.holds_unknown(spans, lengths)
+        owners, first, pieces = self._owners(plan, frames.buffer, starts, lengths, spans, sequence)
         unknown[pieces] = False
         if unknown.any():
             batch.notes[f"section_not_known:{layout.header.table}"] += int(unknown.sum())
-        estimate = plan.row_bytes[0] + found.counts @ plan.row_bytes[1:]
+        estimate = plan.row_bytes[0] + spans.counts @ plan.row_bytes[1:]
         for part in _parts(estimate):
             yield tables_of(
-                plan, frames.buffer, starts[part], found.taken(part), sequence[part], owners[part], first[part]
+                plan, frames.buffer, starts[part], spans.taken(part), sequence[part], owners[part], first[part]
             )
 
     def _handle(
@@ -237,8 +237,8 @@ class _Decoder:
         at = rows[chosen]
         records = frames.starts[at], frames.lengths[at], sequence[chosen].astype(np.uint32)
         result = _handled(self._handlers[name], frames.buffer, *records)
-        if result.not_known:
-            batch.notes[f"section_not_known:{layout.header.table}"] += result.not_known
+        if result.unknown_records:
+            batch.notes[f"section_not_known:{layout.header.table}"] += result.unknown_records
         for problem in result.problems:
             place = int(chosen[problem.index])
             good[place] = False
@@ -248,7 +248,7 @@ class _Decoder:
         return result.tables
 
     def _owners(
-        self, plan: Plan, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints, found: Found, sequence: Ints
+        self, plan: Plan, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints, spans: SectionSpans, sequence: Ints
     ) -> tuple[Ints, Ints, Ints]:
         """record_seq and first section_seq of each record's sections of each kind; changed only for split records.
 
@@ -258,18 +258,18 @@ class _Decoder:
         first = np.zeros_like(owners)
         if plan.split_field is None:
             return owners, first, np.empty(0, np.int64)
-        pieces = split_pieces(plan, data, starts, found)
+        pieces = split_pieces(plan, data, starts, spans)
         for piece in pieces.tolist():
-            read = read_piece(self._pieces, plan, data, starts, lengths, found, sequence, piece)
+            read = read_piece(self._pieces, plan, data, starts, lengths, spans, sequence, piece)
             placement = self.splits.place(read)
             for index, base in placement.first.items():
                 at = plan.column_of[index]
                 owners[piece, at] = placement.record_seq
                 first[piece, at] = max(base, 0)
                 if base < 0:
-                    found.counts[piece, at] = 0
+                    spans.counts[piece, at] = 0
         for at, nest in enumerate(plan.nests, len(plan.sections) - len(plan.nests)):
-            found.counts[found.counts[:, nest.parent] == 0, at] = 0
+            spans.counts[spans.counts[:, nest.parent] == 0, at] = 0
         return owners, first, pieces
 
 
@@ -281,16 +281,16 @@ def piece_reader(registry: Registry) -> PieceReader:
 
 def checked(
     plan: Plan, frames: Frames, rows: Ints, sequence: Ints, batch: Batch
-) -> tuple[Found, npt.NDArray[np.bool_]]:
+) -> tuple[SectionSpans, npt.NDArray[np.bool_]]:
     """The sections of records of one layout, and which records are sound; the others are put down as quarantined."""
     starts, lengths = frames.starts[rows], frames.lengths[rows]
-    found = measure(plan, frames.buffer, starts, lengths)
-    for place in np.flatnonzero(found.faults):
-        reason, text = plan.fault(int(found.faults[place]), frames.buffer, int(starts[place]), int(lengths[place]))
+    spans = measure(plan, frames.buffer, starts, lengths)
+    for place in np.flatnonzero(spans.faults):
+        reason, text = plan.fault(int(spans.faults[place]), frames.buffer, int(starts[place]), int(lengths[place]))
         batch.quarantined.append(set_aside(frames, int(rows[place]), int(sequence[place]), reason, text))
-    good = found.faults == 0
-    _set_aside_undated(plan, frames, rows, sequence, found, good, batch)
-    return found, good
+    good = spans.faults == 0
+    _set_aside_undated(plan, frames, rows, sequence, spans, good, batch)
+    return spans, good
 
 
 def _set_aside_undated(
@@ -298,7 +298,7 @@ def _set_aside_undated(
     frames: Frames,
     rows: Ints,
     sequence: Ints,
-    found: Found,
+    spans: SectionSpans,
     good: npt.NDArray[np.bool_],
     batch: Batch,
 ) -> None:
@@ -306,25 +306,25 @@ def _set_aside_undated(
     if plan.date_field is None:
         return
     column, item = plan.date_field
-    dated = np.flatnonzero(good & (found.counts[:, column] > 0) & (found.sizes[:, column] >= item.end))
-    at = frames.starts[rows[dated]] + found.offsets[dated, column]
+    dated = np.flatnonzero(good & (spans.counts[:, column] > 0) & (spans.sizes[:, column] >= item.end))
+    at = frames.starts[rows[dated]] + spans.offsets[dated, column]
     for place, start in zip(*(each[~are_dates(item, frames.buffer, at)] for each in (dated, at)), strict=True):
         good[place] = False
-        held = frames.buffer[start + item.offset : start + item.end].tobytes().hex().upper()
-        text = f"{plan.layout.name}, {item.ibm}: X'{held}' is not a packed date, so the interval is not known"
+        digits = frames.buffer[start + item.offset : start + item.end].tobytes().hex().upper()
+        text = f"{plan.layout.name}, {item.ibm}: X'{digits}' is not a packed date, so the interval is not known"
         batch.quarantined.append(
             set_aside(frames, int(rows[place]), int(sequence[place]), "interval_date_not_valid", text)
         )
 
 
-def split_pieces(plan: Plan, data: npt.NDArray[np.uint8], starts: Ints, found: Found) -> Ints:
+def split_pieces(plan: Plan, data: npt.NDArray[np.uint8], starts: Ints, spans: SectionSpans) -> Ints:
     """Which of the sound records of a layout are pieces of split ones."""
     if plan.split_field is None:
         return np.empty(0, np.int64)
     column, item = plan.split_field
-    known = (found.counts[:, column] > 0) & (found.sizes[:, column] >= item.end)
-    place = np.where(known, starts + found.offsets[:, column] + item.offset, 0)
-    return np.flatnonzero(known & (data[place] | data[place + 1] != 0))
+    has_count = (spans.counts[:, column] > 0) & (spans.sizes[:, column] >= item.end)
+    place = np.where(has_count, starts + spans.offsets[:, column] + item.offset, 0)
+    return np.flatnonzero(has_count & (data[place] | data[place + 1] != 0))
 
 
 def read_piece(
@@ -333,14 +333,14 @@ def read_piece(
     data: npt.NDArray[np.uint8],
     starts: Ints,
     lengths: Ints,
-    found: Found,
+    spans: SectionSpans,
     sequence: Ints,
     piece: int,
 ) -> Piece:
-    """What tells where the sections of a piece go; `piece` is its place among the records."""
+    """The piece of a split record that decides where its sections go; `piece` is its place among the records."""
     assert plan.split_field is not None
-    product = int(found.offsets[piece, plan.split_field[0]])
-    counts = plan.in_layout_order(found.counts[piece])
+    product = int(spans.offsets[piece, plan.split_field[0]])
+    counts = plan.in_layout_order(spans.counts[piece])
     return reader.read(
         plan.layout, data, int(starts[piece]), int(lengths[piece]), product, counts, int(sequence[piece])
     )
@@ -363,11 +363,11 @@ def _handled(handler: Handler, data: npt.NDArray[np.uint8], starts: Ints, length
     for name, table in second.tables.items():
         tables[name] = pa.concat_tables([tables[name], table]) if name in tables else table
     later = [replace(problem, index=problem.index + half) for problem in second.problems]
-    return Handled(tables, [*first.problems, *later], first.not_known + second.not_known)
+    return Handled(tables, [*first.problems, *later], first.unknown_records + second.unknown_records)
 
 
 def _parts(estimate: Ints) -> list[slice]:
-    """Runs of records whose tables together stay within `MAX_TABLE_BYTES`; a single record may exceed it."""
+    """Runs of records whose tables have a total size within `MAX_TABLE_BYTES`; a single record may exceed it."""
     ends = np.cumsum(estimate)
     parts, low, done = [], 0, 0
     while low < len(ends):

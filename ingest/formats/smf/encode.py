@@ -88,8 +88,8 @@ def _finished(layout: Layout, records: _Records, handled: Mapping[str, pa.Table]
 
 def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
     header, sequence = header_rows(layout, named["header"])
-    found = [section_rows(item, named[item.name], sequence) for item in layout.placed if item.name in named]
-    parents = {rows.section.name: rows for rows in found}
+    sections = [section_rows(item, named[item.name], sequence) for item in layout.placed if item.name in named]
+    parents = {rows.section.name: rows for rows in sections}
     nests: list[NestedRows] = []
     for item in layout.nested:
         if item.name in named or item.parent in {*parents, *(nest.rows.section.name for nest in nests)}:
@@ -103,12 +103,12 @@ def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
     ]
     make_room(nests)
     head_lengths = header.lengths.copy()
-    for rows in found:
+    for rows in sections:
         np.maximum.at(head_lengths, rows.record, _triplet(rows).end)
-    places = _places(header, found, head_lengths)
+    places = _places(header, sections, head_lengths)
     lengths = np.maximum(head_lengths, (places.offsets + places.sizes).max(axis=1, initial=0))
     for nest in nests:
-        column = found.index(nest.parent) if nest.above is None else 0
+        column = sections.index(nest.parent) if nest.above is None else 0
         lengths = place_behind(nest, places.offsets[:, column], places.steps[:, column], lengths)
     if (lengths > 65_535).any():
         raise EncodeError(f"{layout.name}: a record of {lengths.max()} bytes; a descriptor can say 65,535 at most")
@@ -116,7 +116,7 @@ def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
     data = np.zeros(int(lengths.sum()), np.uint8)
     write_fields(data, header, starts, head_lengths)
     stands: dict[str, tuple[Ints, Ints]] = {}
-    for column, rows in enumerate(found):
+    for column, rows in enumerate(sections):
         at = starts[rows.record] + places.offsets[rows.record, column]
         if rows.entries is None:
             step = places.steps[rows.record, column]
@@ -135,7 +135,7 @@ def _encode_layout(layout: Layout, named: Mapping[str, pa.Table]) -> _Records:
     for part in repeated:
         at, steps = stands[part.parent.section.name]
         write_entries(data, part.rows, part.entry, at[part.owner], steps[part.owner])
-    _write_computed(data, layout, header, found, places, starts, lengths, head_lengths)
+    _write_computed(data, layout, header, sections, places, starts, lengths, head_lengths)
     return _Records(sequence, lengths, data)
 
 
@@ -144,10 +144,10 @@ def _triplet(rows: Rows) -> Triplet:
     return rows.section.triplet
 
 
-def _places(header: Rows, found: list[Rows], head_lengths: Ints) -> _Places:
-    shape = (len(header.record), len(found))
+def _places(header: Rows, sections: list[Rows], head_lengths: Ints) -> _Places:
+    shape = (len(header.record), len(sections))
     counts, steps, sizes = (np.zeros(shape, np.int64) for _ in range(3))
-    for column, rows in enumerate(found):
+    for column, rows in enumerate(sections):
         np.add.at(counts[:, column], rows.record, 1)
         if rows.entries is None:
             np.maximum.at(steps[:, column], rows.record, rows.lengths)
@@ -157,15 +157,15 @@ def _places(header: Rows, found: list[Rows], head_lengths: Ints) -> _Places:
         else:
             np.add.at(sizes[:, column], rows.record, rows.lengths)
             steps[:, column] = sizes[:, column]
-    return _Places(counts, steps, sizes, _offsets(header, found, head_lengths, counts, sizes))
+    return _Places(counts, steps, sizes, _offsets(header, sections, head_lengths, counts, sizes))
 
 
-def _offsets(header: Rows, found: list[Rows], head_lengths: Ints, counts: Ints, sizes: Ints) -> Ints:
-    """Offset of each section: as the header table gives it if all fit that way, otherwise one after another."""
+def _offsets(header: Rows, sections: list[Rows], head_lengths: Ints, counts: Ints, sizes: Ints) -> Ints:
+    """Offset of each section: as the header table gives it if all fit that way, else one after another."""
     follow = head_lengths[:, None] + np.cumsum(sizes, axis=1) - sizes
-    if not found:
+    if not sections:
         return follow
-    stated = np.stack([given(header, _triplet(rows).position) for rows in found], axis=1)
+    stated = np.stack([given(header, _triplet(rows).position) for rows in sections], axis=1)
     present = counts > 0
     order = np.argsort(np.where(present, stated, np.iinfo(np.int64).max), axis=1, kind="stable")
     at = np.take_along_axis(np.where(present, stated, 0), order, axis=1)
@@ -180,7 +180,7 @@ def _write_computed(
     data: npt.NDArray[np.uint8],
     layout: Layout,
     header: Rows,
-    found: list[Rows],
+    sections: list[Rows],
     places: _Places,
     starts: Ints,
     lengths: Ints,
@@ -210,7 +210,7 @@ def _write_computed(
     ):
         ends = np.array([section.triplet.end for section in layout.placed if section.triplet])
         put_field("triplet_count", (ends[None, :] <= head_lengths[:, None]).sum(axis=1))
-    written = {rows.section.name: column for column, rows in enumerate(found)}
+    written = {rows.section.name: column for column, rows in enumerate(sections)}
     for section in layout.placed:
         triplet = section.triplet
         assert triplet is not None

@@ -1,4 +1,4 @@
-"""Records whose sections follow one another, placed by fields of the header or of their own, as their layouts say."""
+"""Records whose sections follow one another, placed by fields of the header or of the rows, as their layouts say."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,20 +27,20 @@ class FollowingDecoder:
     def decode(self, buffer: Bytes, offset: Ints, length: Ints, record_seq: NDArray[np.uint32]) -> Handled:
         """Decode n records that lie whole in `buffer`; a record with a section outside it is a problem."""
         outside: dict[int, str] = {}
-        found = []
+        sections = []
         end = np.full(offset.size, self._layout.header.length)
         for section, walk in self._walks:
             rows, strays = walk.rows(buffer, offset, length, end)
             for record in np.flatnonzero(strays >= 0).tolist():
                 text = f"{self._layout.name}, {section.title}: starts at {strays[record]}, ends outside the record"
                 outside.setdefault(record, text)
-            found.append((section, rows))
+            sections.append((section, rows))
         result = Handled(
             problems=[Problem(record, "section_outside_record", text) for record, text in sorted(outside.items())]
         )
         good = np.ones(offset.size, np.bool_)
         good[list(outside)] = False
-        for section, rows in found:
+        for section, rows in sections:
             owner, ordinal, at, size = (part[good[rows[0]]] for part in rows) if outside else rows
             if owner.size:
                 seq = ordinal.astype(np.uint32)
@@ -56,7 +56,7 @@ class _Walk:
     size: Ints
     count: Ints
     until: Ints
-    is_own: bool
+    size_in_row: bool
     flag: Ints
 
     @classmethod
@@ -68,9 +68,9 @@ class _Walk:
         if place.flag:
             holder, bit = header[place.flag.field], place.flag.first
             flag = [holder.offset + bit // 8, 0x80 >> bit % 8, holder.end]
-        is_own = place.size is not None and place.size.field is not None and place.size.field.ibm not in header
+        size_in_row = place.size is not None and place.size.field is not None and place.size.field.ibm not in header
         start, size, count, until = map(_numbers, (place.start, place.size, place.rows, place.until))
-        return cls(start, size, count, until, is_own, np.array(flag))
+        return cls(start, size, count, until, size_in_row, np.array(flag))
 
     def rows(self, data: Bytes, starts: Ints, lengths: Ints, end: Ints) -> tuple[tuple[Ints, Ints, Ints, Ints], Ints]:
         """Record, ordinal in it, place and length of every row; per record, where a row starts that leaves it, or -1.
@@ -79,9 +79,11 @@ class _Walk:
         """
         first, counts, outside = np.zeros((3, starts.size), np.int64)
         sums = (self.start, self.size, self.count, self.until)
-        count_following(data, starts, lengths, *sums, self.is_own, self.flag, end, first, counts, outside)
+        count_following(data, starts, lengths, *sums, self.size_in_row, self.flag, end, first, counts, outside)
         owner, ordinal, place, limits = np.empty((4, int(counts.sum())), np.int64)
-        place_following(data, starts, lengths, self.size, self.is_own, first, counts, owner, ordinal, place, limits)
+        place_following(
+            data, starts, lengths, self.size, self.size_in_row, first, counts, owner, ordinal, place, limits
+        )
         return (owner, ordinal, place, limits), outside
 
 
@@ -102,13 +104,13 @@ def finish_following(
     """
     rows: dict[str, dict[int, list[bytes]]] = {}
     for section in layout.handled:
-        found = rows.setdefault(section.name, {})
+        by_record = rows.setdefault(section.name, {})
         if section.name in tables:
             table, made = row_bytes(section, tables[section.name])
             for number, data in zip(table["record_seq"].to_pylist(), made, strict=True):
-                found.setdefault(number, []).append(data)
+                by_record.setdefault(number, []).append(data)
     return [
-        _finished(layout, record, {name: found.get(number, []) for name, found in rows.items()})
+        _finished(layout, record, {name: by_record.get(number, []) for name, by_record in rows.items()})
         for number, record in zip(sequence, records, strict=True)
     ]
 

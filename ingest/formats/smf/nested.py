@@ -1,4 +1,4 @@
-"""Writing sections that other sections place: by a triplet of their own, or as entries of a chain behind them."""
+"""Writing sections that other sections place: by a triplet in the parent, or as entries of a chain behind it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,15 +23,15 @@ class NestedRows:
     """Rows of a nested section.
 
     parent: the rows that place them; above: the same as nested rows, None where the header places them; owner: the
-    parent row of each; own: bytes of each parent row before a chain; bases, steps and counts: per parent row, where its
-    rows start in the record, how long one is, how many there are; parents_at: where each parent row stands in it.
+    parent row of each; prefix_lengths: bytes of each parent row before a chain; bases, steps and counts: per parent
+    row, where its rows start in the record, how long one is, how many there are; parents_at: offset of each parent row.
     """
 
     rows: Rows
     parent: Rows
     above: "NestedRows | None"
     owner: Ints
-    own: Ints
+    prefix_lengths: Ints
     bases: Ints
     steps: Ints
     counts: Ints
@@ -45,7 +45,7 @@ class NestedRows:
             self._put(data, at, 0, LENGTH_WIDTH, self.rows.lengths)
             if section.code is not None:
                 self._put(data, at, TYPE_OFFSET, 1, np.full(len(at), section.code))
-            self._put(data, starts[self.parent.record] + self.parents_at, 0, LENGTH_WIDTH, self.own)
+            self._put(data, starts[self.parent.record] + self.parents_at, 0, LENGTH_WIDTH, self.prefix_lengths)
             return
         place = starts[self.parent.record] + self.parents_at
         offsets = self.bases - (self.parents_at if part.base == "section" else 0)
@@ -75,7 +75,7 @@ def nested_rows(
 ) -> NestedRows:
     """The rows of a nested section, each with the parent row that its `parent_seq` names.
 
-    parents: by name, the rows that the header places; nests: those that others place, as far as they are known.
+    parents: by name, the rows that the header places; nests: the nested rows made so far.
     """
     above = next((nest for nest in nests if nest.rows.section.name == section.parent), None)
     parent = above.rows if above is not None else parents.get(section.parent)
@@ -87,18 +87,20 @@ def nested_rows(
     if (np.diff(owner) < 0).any():
         raise EncodeError(f"{section.table}: parent_seq falls while section_seq rises")
     counts = np.bincount(owner, minlength=len(parent.record)).astype(np.int64)
-    own, bases, steps, parents_at = (np.zeros(len(parent.record), np.int64) for _ in range(4))
-    return NestedRows(rows, parent, above, owner, own, bases, steps, counts, parents_at)
+    prefix_lengths, bases, steps, parents_at = (np.zeros(len(parent.record), np.int64) for _ in range(4))
+    return NestedRows(rows, parent, above, owner, prefix_lengths, bases, steps, counts, parents_at)
 
 
 def _owners(rows: Rows, parent: Rows) -> Ints:
     """The row of the parent that each row names by its `parent_seq`."""
     ordinal = rows.table["parent_seq"].to_numpy().astype(np.int64)
     owner = np.searchsorted(parent.record, rows.record) + ordinal
-    known = owner < len(parent.record)
-    known[known] = parent.record[owner[known]] == rows.record[known]
-    if not known.all():
-        raise EncodeError(f"{rows.section.table}: parent_seq {ordinal[~known][0]} has no row in {parent.section.table}")
+    has_parent = owner < len(parent.record)
+    has_parent[has_parent] = parent.record[owner[has_parent]] == rows.record[has_parent]
+    if not has_parent.all():
+        raise EncodeError(
+            f"{rows.section.table}: parent_seq {ordinal[~has_parent][0]} has no row in {parent.section.table}"
+        )
     return owner
 
 
@@ -145,7 +147,7 @@ def make_room(nests: Iterable[NestedRows]) -> None:
         else:
             nest.parent.lengths[nest.counts > 0] = np.maximum(nest.parent.lengths, part.end)[nest.counts > 0]
     for nest in chained:
-        nest.own = nest.parent.lengths.copy()
+        nest.prefix_lengths = nest.parent.lengths.copy()
     for nest in chained:
         nest.bases = nest.parent.lengths.copy()
         np.add.at(nest.parent.lengths, nest.owner, nest.rows.lengths)

@@ -1,4 +1,4 @@
-"""Rows of sections that have been found and checked: where each stands, its keys, and the tables they make."""
+"""Rows of checked sections: where each stands, its keys, and the tables they make."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ import pyarrow as pa
 from ingest.codec.tables import entries_table, rows_table
 from ingest.formats.smf.kernels.locating import place_sections
 from ingest.formats.smf.kernels.nesting import place_chained, place_pointed
-from ingest.formats.smf.plan import Found, Plan
+from ingest.formats.smf.plan import Plan, SectionSpans
 from ingest.layout import Section
 
 Bytes = npt.NDArray[np.uint8]
@@ -78,7 +78,7 @@ def place_rows(
     column: int,
     data: Bytes,
     starts: Ints,
-    found: Found,
+    spans: SectionSpans,
     owners: Ints,
     first: Ints,
     placed: Mapping[int, PlacedRows] | None = None,
@@ -86,17 +86,17 @@ def place_rows(
     """Places and keys of the rows of one of a plan's sections in records at `starts`, all without fault.
 
     owners and first: per record and section, record_seq of the rows and section_seq of the first; placed: rows of other
-    sections by their column, if known.
+    sections by their column, if made.
     """
-    section, nest, counts = plan.sections[column], plan.nest(column), found.counts[:, column]
+    section, nest, counts = plan.sections[column], plan.nest(column), spans.counts[:, column]
     rows = PlacedRows.empty(int(counts.sum()), nested=nest is not None)
     if nest is None:
-        place_sections(data, starts, found, owners, first, column, section.walk == "length_prefixed", rows)
+        place_sections(data, starts, spans, owners, first, column, section.walk == "length_prefixed", rows)
         return rows
     parents = (placed or {}).get(nest.parent)
     if parents is None:
-        parents = place_rows(plan, nest.parent, data, starts, found, owners, first)
-    of_record = np.repeat(np.arange(len(starts)), found.counts[:, nest.parent])
+        parents = place_rows(plan, nest.parent, data, starts, spans, owners, first)
+    of_record = np.repeat(np.arange(len(starts)), spans.counts[:, nest.parent])
     above = (starts[of_record], parents, first[of_record, column])
     if section.walk == "chained":
         place_chained(data, *above, nest.code, nest.others, rows)
@@ -106,7 +106,7 @@ def place_rows(
 
 
 def tables_of(
-    plan: Plan, data: Bytes, starts: Ints, found: Found, sequence: Ints, owners: Ints, first: Ints
+    plan: Plan, data: Bytes, starts: Ints, spans: SectionSpans, sequence: Ints, owners: Ints, first: Ints
 ) -> dict[str, Maker]:
     """What makes the tables of the header and of every section of records at `starts`, all without fault, by name.
 
@@ -114,7 +114,7 @@ def tables_of(
     without rows.
     """
     layout = plan.layout
-    header = PlacedRows(starts, found.heads, sequence.astype(np.uint32), np.zeros(len(starts), np.uint32))
+    header = PlacedRows(starts, spans.heads, sequence.astype(np.uint32), np.zeros(len(starts), np.uint32))
 
     def maker(section: Section, rows: PlacedRows) -> Maker:
         return Maker(section, len(rows.at) * section.length, rows, lambda part: part.table(section, data))
@@ -122,9 +122,9 @@ def tables_of(
     made = {layout.header.table: maker(layout.header, header)}
     placed: dict[int, PlacedRows] = {}
     for column, section in enumerate(plan.sections):
-        if not found.counts[:, column].any():
+        if not spans.counts[:, column].any():
             continue
-        rows = placed[column] = place_rows(plan, column, data, starts, found, owners, first, placed)
+        rows = placed[column] = place_rows(plan, column, data, starts, spans, owners, first, placed)
         made[section.table] = whole = maker(section, rows)
         if section.selected_by:
             other = layout.section(section.selected_by[0])
@@ -141,23 +141,23 @@ def _entries(section: Section, data: Bytes, rows: PlacedRows) -> pa.Table:
 
 
 def _selected(section: Section, other: Section, data: Bytes, by: PlacedRows | None, rows: PlacedRows) -> pa.Table:
-    """The table of a section whose conditions name fields of another one, by whose rows its own are selected.
+    """The table of a section whose rows are selected by conditions on fields of another section.
 
     A field is 0 for rows whose number no row of the other section holds.
     """
     assert section.selected_by is not None
-    found = {name: np.zeros(len(rows.at), np.int64) for name in section.selectors_elsewhere}
+    selectors = {name: np.zeros(len(rows.at), np.int64) for name in section.selectors_elsewhere}
     if by is not None:
         table = by.table(other, data)
 
         def numbers(name: str) -> Ints:
             return table[other.by_name(name).column].fill_null(0).to_numpy().astype(np.int64)
 
-        known = by.record_seq.astype(np.int64) << 32 | numbers(section.selected_by[1])
-        order = np.argsort(known, kind="stable")
+        keys = by.record_seq.astype(np.int64) << 32 | numbers(section.selected_by[1])
+        order = np.argsort(keys, kind="stable")
         wanted = rows.record_seq.astype(np.int64) << 32 | (rows.section_seq.astype(np.int64) + 1)
-        place = order[np.minimum(np.searchsorted(known[order], wanted), len(order) - 1)]
-        held = known[place] == wanted
-        for name, values in found.items():
-            values[held] = numbers(name)[place[held]]
-    return rows.table(section, data, found)
+        place = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]
+        matches = keys[place] == wanted
+        for name, values in selectors.items():
+            values[matches] = numbers(name)[place[matches]]
+    return rows.table(section, data, selectors)

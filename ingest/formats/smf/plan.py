@@ -21,7 +21,7 @@ _ALIGNED = 8
 """Bytes to which sections may be aligned."""
 
 
-class Found(NamedTuple):
+class SectionSpans(NamedTuple):
     """Checked triplets of records: matrices of shape (records, sections), and per record header length and fault.
 
     Of nested sections only the counts are known here, over all their parents in the record.
@@ -33,9 +33,11 @@ class Found(NamedTuple):
     counts: Ints
     faults: Ints
 
-    def taken(self, rows: npt.NDArray | slice) -> "Found":
+    def taken(self, rows: npt.NDArray | slice) -> "SectionSpans":
         """The same for some of the records."""
-        return Found(self.heads[rows], self.offsets[rows], self.sizes[rows], self.counts[rows], self.faults[rows])
+        return SectionSpans(
+            self.heads[rows], self.offsets[rows], self.sizes[rows], self.counts[rows], self.faults[rows]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,9 @@ class Plan:
         """The plan of a layout."""
         placed = sorted(layout.placed, key=lambda item: item.triplet.position if item.triplet else 0)
         sections = [*placed, *layout.nested]
-        held = {section.name: _row_bytes(section) for section in (layout.header, *sections)}
+        section_bytes = {section.name: _row_bytes(section) for section in (layout.header, *sections)}
         for section in layout.repeated:
-            held[section.parent] += section.entries * _row_bytes(section)
+            section_bytes[section.parent] += section.entries * _row_bytes(section)
         triplets = np.array([_triplet(section) for section in placed], np.int64).reshape(-1, 4)
         split = date = None
         if layout.product == "rmf":
@@ -75,7 +77,7 @@ class Plan:
             nests=tuple(Nest.of(layout, sections, section) for section in layout.nested),
             triplets=triplets,
             prefixed=np.array([section.walk == "length_prefixed" for section in sections], np.uint8),
-            row_bytes=np.array(list(held.values()), np.int64),
+            row_bytes=np.array(list(section_bytes.values()), np.int64),
             column_of=tuple(sections.index(section) for section in layout.counted),
             split_field=split,
             date_field=date,
@@ -98,7 +100,7 @@ class Plan:
         chained = any(nest.parent == column and nest.section.walk == "chained" for nest in self.nests)
         return section.walk == "fixed" and section.rest is None and not chained
 
-    def holds_unknown(self, found: Found, lengths: Ints) -> npt.NDArray[np.bool_]:
+    def holds_unknown(self, spans: SectionSpans, lengths: Ints) -> npt.NDArray[np.bool_]:
         """Per record, whether bytes of it are in none of its sections, as when a newer release has added a section.
 
         Never true where the extent of sections is not known here; gaps that only align sections do not count.
@@ -108,7 +110,7 @@ class Plan:
         unknown = np.zeros(len(lengths), np.bool_)
         if placed and not outside and not self.layout.handler:
             prefixed = self.prefixed[:placed]
-            find_unknown(found, lengths, prefixed, _ALIGNED, unknown)
+            find_unknown(spans, lengths, prefixed, _ALIGNED, unknown)
         return unknown
 
     def in_layout_order(self, counts: Ints) -> list[int]:
@@ -116,7 +118,7 @@ class Plan:
         return [int(counts[column]) for column in self.column_of]
 
     def fault(self, code: int, data: Bytes, start: int, length: int) -> tuple[str, str]:
-        """Reason code and text of a fault that measuring found."""
+        """Reason code and text of a fault in the triplets of a record."""
         section = self.sections[code >> 2]
         reason = FAULTS[code & 3]
         part = section.triplet

@@ -28,8 +28,8 @@ _SID, _PRODUCT, _APPLID = slice(14, 18), slice(0, 2), slice(10, 18)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a record of class 1 tells: entries of the dictionary of one start of a region."""
+class RegionDictionary:
+    """A record of class 1: entries of the dictionary of one start of a region."""
 
     key: Key
     entries: tuple[Entry, ...]
@@ -46,21 +46,21 @@ class Scanned:
 
     records: int = 0
     damages: int = 0
-    dictionaries: list[Told] = field(default_factory=list)
+    dictionaries: list[RegionDictionary] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     regions: set[Key] = field(default_factory=set)
 
 
 class _Listening(DictionaryMemory):
-    """A memory that tells what it was given."""
+    """A memory that lists the entries given to it."""
 
-    def __init__(self, told: list[Told]) -> None:
+    def __init__(self, dictionaries: list[RegionDictionary]) -> None:
         super().__init__()
-        self._told = told
+        self._dictionaries = dictionaries
 
     def remember(self, key: Key, entries: Iterable[Entry], start: str = "") -> None:
-        """Put it down."""
-        self._told.append(Told(key, tuple(entries), start))
+        """Append the entries to the list."""
+        self._dictionaries.append(RegionDictionary(key, tuple(entries), start))
 
 
 def scan_records(path: Path, registry: Registry, stretch: Stretch) -> Scanned:
@@ -71,24 +71,24 @@ def scan_records(path: Path, registry: Registry, stretch: Stretch) -> Scanned:
             stream.seek(stretch.begin.offset)
         for frames in read_frames(stream, str(path), batch_bytes=_BATCH_BYTES, begin=stretch.begin, end=stretch.end):
             scanner.add(frames)
-    return scanner.found
+    return scanner.scanned
 
 
 class _Scanner:
     """Takes stretch after stretch of a dump."""
 
     def __init__(self, registry: Registry) -> None:
-        self.found = Scanned()
+        self.scanned = Scanned()
         self._assignment = Assignment(registry)
         self._pieces = piece_reader(registry)
         self._plans: dict[str, Plan] = {}
-        self._monitoring = MonitoringDecoder(_Listening(self.found.dictionaries))
+        self._monitoring = MonitoringDecoder(_Listening(self.scanned.dictionaries))
 
     def add(self, frames: Frames) -> None:
         """Take in one stretch."""
-        sequence = np.arange(self.found.records, self.found.records + len(frames.starts))
-        self.found.records += len(frames.starts)
-        self.found.damages += sum(piece.reason in _LOST for piece in frames.quarantined)
+        sequence = np.arange(self.scanned.records, self.scanned.records + len(frames.starts))
+        self.scanned.records += len(frames.starts)
+        self.scanned.damages += sum(piece.reason in _LOST for piece in frames.quarantined)
         for layout, rows in self._assignment.assign(frames, sequence, Batch()):
             if layout.product == "rmf":
                 self._add_pieces(layout, frames, rows, sequence[rows])
@@ -102,12 +102,12 @@ class _Scanner:
 
     def _add_pieces(self, layout: Layout, frames: Frames, rows: Ints, sequence: Ints) -> None:
         plan = self._plan(layout)
-        found, good = checked(plan, frames, rows, sequence, Batch())
-        rows, found, sequence = rows[good], found.taken(good), sequence[good]
+        spans, good = checked(plan, frames, rows, sequence, Batch())
+        rows, spans, sequence = rows[good], spans.taken(good), sequence[good]
         starts, lengths = frames.starts[rows], frames.lengths[rows]
-        for piece in split_pieces(plan, frames.buffer, starts, found).tolist():
-            self.found.pieces.append(
-                read_piece(self._pieces, plan, frames.buffer, starts, lengths, found, sequence, piece)
+        for piece in split_pieces(plan, frames.buffer, starts, spans).tolist():
+            self.scanned.pieces.append(
+                read_piece(self._pieces, plan, frames.buffer, starts, lengths, spans, sequence, piece)
             )
 
     def _add_dictionaries(self, layout: Layout, frames: Frames, rows: Ints, sequence: Ints) -> None:
@@ -124,12 +124,14 @@ class _Scanner:
             axis=1,
         )
         for name in set(map(bytes, data[places])):
-            self.found.regions.add(Key(_text(name[:4]), _text(name[4:12]), name[12:].hex().upper()))
-        told = rows[heads[:, kernels.CLASS] == DICTIONARY]
-        if len(told):
-            _, good = checked(self._plan(layout), frames, told, told, Batch())
-            told = told[good]
-            self._monitoring.decode(data, frames.starts[told], frames.lengths[told], told.astype(np.uint32))
+            self.scanned.regions.add(Key(_text(name[:4]), _text(name[4:12]), name[12:].hex().upper()))
+        dictionary_rows = rows[heads[:, kernels.CLASS] == DICTIONARY]
+        if len(dictionary_rows):
+            _, good = checked(self._plan(layout), frames, dictionary_rows, dictionary_rows, Batch())
+            dictionary_rows = dictionary_rows[good]
+            self._monitoring.decode(
+                data, frames.starts[dictionary_rows], frames.lengths[dictionary_rows], dictionary_rows.astype(np.uint32)
+            )
 
 
 def _text(raw: bytes) -> str:

@@ -22,7 +22,7 @@ REMEMBERED = 1024
 
 @dataclass(slots=True)
 class _Whole:
-    """What is known of a split record: the row number it goes under, its pieces, and the sections placed so far.
+    """The state of a split record: the row number it goes under, its pieces, and the sections placed so far.
 
     pieces: the `record_seq` of each piece met; seen: their numbers.
     """
@@ -75,7 +75,7 @@ class PieceReader:
         """One piece.
 
         data[start:start + size] is the record, `product` the offset of its product section, counts the number of each
-        of the layout's counted sections, seq its own `record_seq`.
+        of the layout's counted sections, seq its `record_seq`.
         """
         record = data[start : start + size]
         area = product + self._value(record, layout.section("product"), product, "reassembly_offset")
@@ -96,7 +96,7 @@ class PieceReader:
         """Positions of the first section of each kind as the reassembly area gives them.
 
         What the offset of its blocks counts from is taken from the two candidates by agreement with `counts`; empty if
-        neither agrees, and then pieces are put together in the order in which they come.
+        neither agrees, and then pieces are joined in the order in which they come.
         """
         offset = self._value(record, self._area, area, "block_offset")
         length = self._value(record, self._area, area, "block_length")

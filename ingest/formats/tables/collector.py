@@ -1,4 +1,4 @@
-"""The two small CSV formats that stand beside records, because no z/OS record says what they say.
+"""The two small CSV formats that complement records, because no z/OS record has their content.
 
 - runs: which interval of time on which system belongs to which measured point
 - groups: which report classes, service classes or jobs form which group of address spaces of which workload

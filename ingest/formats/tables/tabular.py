@@ -79,24 +79,24 @@ def squeezed_name(name: str) -> str:
 
 
 def source_of(names: list[str]) -> Source | None:
-    """The kind of a table with these column names, the one that knows most of them; None for others."""
+    """The kind of a table with these column names, the one with most of them; None for others."""
     have = {squeezed_name(name) for name in names}
     fitting = [source for source in sources() if all(need & have for need in source.needs)]
-    known = [sum(bool(have & set(column[1])) for column in source.columns) for source in fitting]
-    return fitting[known.index(max(known))] if fitting and max(known) >= 3 else None
+    matches = [sum(bool(have & set(column[1])) for column in source.columns) for source in fitting]
+    return fitting[matches.index(max(matches))] if fitting and max(matches) >= 3 else None
 
 
 def identify_table(head: bytes) -> str | None:
     """Kind of table, such as `ims_pa` or `load_driver`, for the start of such a file; None for others."""
     line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0][:MAX_LINE].decode("utf-8", "replace").strip()
-    found = source_of(_names(line))
-    return found.kind if found else None
+    source = source_of(_names(line))
+    return source.kind if source else None
 
 
 def read_table(stream: BinaryIO) -> Iterator[Batch]:
     """Batches of rows in file order. A line that cannot be read is quarantined; the others stand.
 
-    Raises Unreadable when the first line tells no known kind of table.
+    Raises Unreadable when the first line has the columns of no kind of table.
     """
     reading: _Reading | None = None
     offset = 0
@@ -185,8 +185,8 @@ class _Reading:
     def _keep(self, pairs: list[tuple[str, str | None]]) -> None:
         by_name: dict[str, tuple[str, str | None]] = {}
         for place, (name, text) in enumerate(pairs):
-            known_as = name.rsplit(".", 1)[-1] if self.is_json else name
-            by_name.setdefault(squeezed_name(known_as), (name, text))
+            column_name = name.rsplit(".", 1)[-1] if self.is_json else name
+            by_name.setdefault(squeezed_name(column_name), (name, text))
             self._fields.append(
                 {
                     "record_seq": self._row,
@@ -299,11 +299,11 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, str | None]]:
 @cache
 def schemas() -> dict[str, pa.Schema]:
     """Arrow schema of every table of this module, by name, without `file_id`."""
-    found = {"report_field": FIELD_SCHEMA}
+    tables = {"report_field": FIELD_SCHEMA}
     for source in sources():
         columns = [
             (name, _TYPES[kind], f"{text}{f' ({unit})' if unit else ''}")
             for name, _, kind, unit, text in source.columns
         ]
-        found[source.table] = schema_of(source.description, columns)
-    return found
+        tables[source.table] = schema_of(source.description, columns)
+    return tables

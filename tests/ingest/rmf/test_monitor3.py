@@ -102,7 +102,7 @@ def test_headers_behind_the_rows_of_a_postprocessor_table_are_read_the_same_both
 
 
 def test_rows_that_wait_for_headers_do_not_fill_memory(monkeypatch):
-    monkeypatch.setattr(builder, "MAX_HELD_CELLS", 10)
+    monkeypatch.setattr(builder, "MAX_WAITING_CELLS", 10)
     with pytest.raises(Unreadable, match="more than 10 cells of a table before its headers"):
         tables(reply_xml(CPC))
 

@@ -41,7 +41,7 @@ from ingest.kernels.jit import inlined, kernel
 from ingest.kernels.loads import load_1
 
 TEXT_COLUMN = 2
-"""Mark of a span, beside `ODD`: it is the header of a column of texts."""
+"""Mark of a span, in addition to `ODD`: it is the header of a column of texts."""
 
 IN_TEXT_COLUMN, VARIABLE = 1, 2
 """Marks of a value: it stands in a column of texts; it is a variable and no cell."""
@@ -58,7 +58,7 @@ M_RECORD, M_SEGMENT, M_ID, M_TEXT, M_SEVERITY = range(5)
 REPORT_FIELDS = 1
 P_HAS_CONTENT = 0
 N_SPANS, N_VALUES, N_ROWS, N_TABLES, N_SEGMENTS, N_MESSAGES, N_REPORTS = range(7)
-"""Places in the counts of what was found."""
+"""Places in the counts of elements."""
 
 # Where the reader stands: record, ordinal of the segment in it, names of segment and part, ordinal of the table in the
 # record and of the row in the table, and the segment's place among all (-1 outside of segments). Numbers that start
@@ -67,12 +67,12 @@ _W_RECORD, _W_SECTION, _W_NAME, _W_PART, _W_TABLE, _W_ROW, _W_SEGMENT = range(7)
 WHERE = 7
 
 
-class Found(NamedTuple):
-    """What reports are made of, in arrays of one column for each thing found, whose rows are the fields named above.
+class Elements(NamedTuple):
+    """Elements of reports, in arrays with one column per element, whose rows are the fields named above.
 
     flags and marks: those of each value and span; spans: first place and end of each text, span 0 being the text that
-    is missing; heads: number of the text of each path asked for; counts: how many there are of each; tag and where:
-    `SCRATCH` and `WHERE` numbers, what the last tag and text were and where the reader stands.
+    is missing; heads: number of the text of each path; counts: number of elements of each kind; tag and where:
+    `SCRATCH` and `WHERE` numbers, the last tag and text and the position of the reader.
     """
 
     values: npt.NDArray[np.int32]
@@ -90,8 +90,8 @@ class Found(NamedTuple):
     where: npt.NDArray[np.int64]
 
     @classmethod
-    def room(cls, places: int, paths: int) -> "Found":
-        """Arrays for as many things of each kind, and for so many paths asked of each head."""
+    def room(cls, places: int, paths: int) -> "Elements":
+        """Arrays for `places` elements of each kind, and for `paths` paths of each head."""
 
         def table(fields: int) -> npt.NDArray[np.int32]:
             return np.empty((fields, places), np.int32)
@@ -124,40 +124,40 @@ _CONTENT, _CONTENT_ENDS = word_of(b"".join(_NOT_IN_HEAD)), np.cumsum([len(word) 
 
 
 @inlined
-def _new(found, kind):
-    """The place of one more thing of a kind."""
-    place = found.counts[kind]
-    found.counts[kind] = place + 1
+def _new(elements, kind):
+    """The place of one more element of a kind."""
+    place = elements.counts[kind]
+    elements.counts[kind] = place + 1
     return place
 
 
 @inlined
-def _keep(found, begin, stop, mark):
+def _keep(elements, begin, stop, mark):
     """The number of one more span."""
-    place = _new(found, N_SPANS)
-    found.spans[0, place], found.spans[1, place], found.marks[place] = begin, stop, mark
+    place = _new(elements, N_SPANS)
+    elements.spans[0, place], elements.spans[1, place], elements.marks[place] = begin, stop, mark
     return place
 
 
 @inlined
-def _keep_text(found):
+def _keep_text(elements):
     """The number of the span of the last text."""
-    tag = found.tag
-    return _keep(found, tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD])
+    tag = elements.tag
+    return _keep(elements, tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD])
 
 
 @kernel
-def _message(data, at, end, found):
+def _message(data, at, end, elements):
     """The place behind a message, or -1."""
-    tag, out = found.tag, found.messages
+    tag, out = elements.tag, elements.messages
     at = attributes(data, at + 1 + _MESSAGE.shape[0], end, tag)
     if at < 0 or tag[CLOSED]:
         return -1
-    place = _new(found, N_MESSAGES)
-    out[M_RECORD, place], out[M_SEGMENT, place] = found.where[_W_RECORD], found.where[_W_SEGMENT]
+    place = _new(elements, N_MESSAGES)
+    out[M_RECORD, place], out[M_SEGMENT, place] = elements.where[_W_RECORD], elements.where[_W_SEGMENT]
     out[M_ID, place], out[M_TEXT, place], out[M_SEVERITY, place] = 0, 0, 0
     if tag[ID_END]:
-        out[M_ID, place] = _keep(found, tag[ID_AT], tag[ID_END], 0)
+        out[M_ID, place] = _keep(elements, tag[ID_AT], tag[ID_END], 0)
     while True:
         at = skip_spaces(data, at, end)
         if closes(data, at, end):
@@ -170,13 +170,13 @@ def _message(data, at, end, found):
             return -1
         if at < 0 or out[field, place]:
             return -1
-        out[field, place] = _keep_text(found)
+        out[field, place] = _keep_text(elements)
 
 
 @inlined
-def _headers(data, at, end, table, found):
+def _headers(data, at, end, table, elements):
     """The place behind the headers of the columns of a table, or -1. table: its place among all."""
-    tag, tables, counts = found.tag, found.tables, found.counts
+    tag, tables, counts = elements.tag, elements.tables, elements.counts
     begin = at
     at = attributes(data, at + 1 + _HEADERS.shape[0], end, tag)
     if at < 0 or tag[CLOSED]:
@@ -195,25 +195,25 @@ def _headers(data, at, end, table, found):
             return -1
         is_text = tag[TYPE_END] - tag[TYPE_AT] == 1 and load_1(data, tag[TYPE_AT]) == ord("T")
         mark = tag[TEXT_ODD] | (TEXT_COLUMN if is_text else 0)
-        _keep(found, tag[TEXT_AT], tag[TEXT_END], mark)
+        _keep(elements, tag[TEXT_AT], tag[TEXT_END], mark)
 
 
 @inlined
-def _new_value(found):
+def _new_value(elements):
     """A value of the table or list where the reader stands, so far without column, labels and text."""
-    values, where, place = found.values, found.where, _new(found, N_VALUES)
+    values, where, place = elements.values, elements.where, _new(elements, N_VALUES)
     values[V_RECORD, place], values[V_SECTION, place] = where[_W_RECORD], where[_W_SECTION]
     values[V_SECTION_NAME, place], values[V_PART, place] = where[_W_NAME], where[_W_PART]
     values[V_TABLE, place], values[V_ROW, place], values[V_COLUMN, place] = where[_W_TABLE], where[_W_ROW], 0
     values[V_ROW_LABEL, place], values[V_ROW_TYPE, place], values[V_LABEL, place], values[V_TEXT, place] = 0, 0, 0, 0
-    found.flags[place] = 0
+    elements.flags[place] = 0
     return place
 
 
 @inlined
-def _row(data, at, end, table, found):
+def _row(data, at, end, table, elements):
     """The place behind a row of a table, or -1. table: its place among all."""
-    tag, tables, rows, values = found.tag, found.tables, found.rows, found.values
+    tag, tables, rows, values = elements.tag, elements.tables, elements.rows, elements.values
     begin = at
     at = attributes(data, at + 1 + _ROW.shape[0], end, tag)
     if at < 0:
@@ -221,9 +221,9 @@ def _row(data, at, end, table, found):
     kind, is_sum = 0, 0
     if tag[TYPE_END]:
         is_sum = 1 if is_word(data, tag[TYPE_AT], tag[TYPE_END], _SUM) else 0
-        kind = _keep(found, tag[TYPE_AT], tag[TYPE_END], 0)
-    place = _new(found, N_ROWS)
-    first, column, label = found.counts[N_VALUES], 0, 0
+        kind = _keep(elements, tag[TYPE_AT], tag[TYPE_END], 0)
+    place = _new(elements, N_ROWS)
+    first, column, label = elements.counts[N_VALUES], 0, 0
     rows[R_FIRST, place], rows[R_CELLS, place] = first, 0
     rows[R_TABLE, place], rows[R_IS_SUM, place] = table, is_sum
     if tag[CLOSED]:
@@ -239,28 +239,28 @@ def _row(data, at, end, table, found):
         at = leaf(data, at, end, _COL, tag)
         if at < 0:
             return -1
-        value = _new_value(found)
+        value = _new_value(elements)
         values[V_COLUMN, value] = column
         if tag[TEXT_END] > tag[TEXT_AT]:
-            values[V_TEXT, value] = _keep_text(found)
+            values[V_TEXT, value] = _keep_text(elements)
         if column == 0:
             label = values[V_TEXT, value]
         values[V_ROW_LABEL, value], values[V_ROW_TYPE, value] = label, kind
         if column < columns:
             values[V_LABEL, value] = headers + column
-            found.flags[value] = IN_TEXT_COLUMN if found.marks[headers + column] & TEXT_COLUMN else 0
+            elements.flags[value] = IN_TEXT_COLUMN if elements.marks[headers + column] & TEXT_COLUMN else 0
         column += 1
 
 
 @inlined
-def _variable(data, at, end, found):
+def _variable(data, at, end, elements):
     """The place behind a variable, or -1."""
-    tag, values = found.tag, found.values
+    tag, values = elements.tag, elements.values
     at = attributes(data, at + 1 + _VAR.shape[0], end, tag)
     if at < 0 or tag[CLOSED]:
         return -1
-    value = _new_value(found)
-    found.flags[value] = VARIABLE
+    value = _new_value(elements)
+    elements.flags[value] = VARIABLE
     while True:
         at = skip_spaces(data, at, end)
         if closes(data, at, end):
@@ -273,17 +273,17 @@ def _variable(data, at, end, found):
             return -1
         if at < 0 or values[field, value]:
             return -1
-        values[field, value] = _keep_text(found)
+        values[field, value] = _keep_text(elements)
 
 
 @kernel
-def _container(data, at, end, word, found):
+def _container(data, at, end, word, elements):
     """The place behind a table or a list of variables, or -1."""
-    tag, where, tables = found.tag, found.where, found.tables
+    tag, where, tables = elements.tag, elements.where, elements.tables
     at = attributes(data, at + 1 + word.shape[0], end, tag)
     if at < 0 or tag[CLOSED]:
         return -1
-    table = _new(found, N_TABLES)
+    table = _new(elements, N_TABLES)
     tables[T_SEGMENT, table], tables[T_PART, table] = where[_W_SEGMENT], where[_W_PART]
     tables[T_HEADERS, table], tables[T_COLUMNS, table], tables[T_FROM, table], tables[T_TO, table] = 0, 0, 0, 0
     where[_W_ROW] = 0
@@ -293,13 +293,13 @@ def _container(data, at, end, word, found):
             where[_W_TABLE] += 1
             return end_tag(data, at, end, word)
         if opens(data, at, end, _ROW):
-            at = _row(data, at, end, table, found)
+            at = _row(data, at, end, table, elements)
             where[_W_ROW] += 1
         elif opens(data, at, end, _VAR):
-            at = _variable(data, at, end, found)
+            at = _variable(data, at, end, elements)
             where[_W_ROW] += 1
         elif opens(data, at, end, _HEADERS) and where[_W_ROW] == 0 and tables[T_TO, table] == 0:
-            at = _headers(data, at, end, table, found)
+            at = _headers(data, at, end, table, elements)
         else:
             return -1
         if at < 0:
@@ -307,34 +307,34 @@ def _container(data, at, end, word, found):
 
 
 @inlined
-def _named(data, at, end, found):
+def _named(data, at, end, elements):
     """The place behind the name of a segment or part, -1 if that is refused, or `at` where there is none."""
-    tag = found.tag
+    tag = elements.tag
     tag[TEXT_AT], tag[TEXT_END] = 0, 0
     at = skip_spaces(data, at, end)
     if not opens(data, at, end, _NAME):
         return at
     at = leaf(data, at, end, _NAME, tag)
     if at >= 0:
-        _keep_text(found)
+        _keep_text(elements)
     return at
 
 
 @kernel
-def _part(data, at, end, found):
+def _part(data, at, end, elements):
     """The place behind a part of a segment, or -1."""
-    at = attributes(data, at + 1 + _PART.shape[0], end, found.tag)
-    if at < 0 or found.tag[CLOSED]:
+    at = attributes(data, at + 1 + _PART.shape[0], end, elements.tag)
+    if at < 0 or elements.tag[CLOSED]:
         return -1
-    known = found.counts[N_SPANS]
-    at = _named(data, at, end, found)
-    found.where[_W_PART] = known if found.counts[N_SPANS] > known else 0
+    first_span = elements.counts[N_SPANS]
+    at = _named(data, at, end, elements)
+    elements.where[_W_PART] = first_span if elements.counts[N_SPANS] > first_span else 0
     while at >= 0:
         at = skip_spaces(data, at, end)
         if closes(data, at, end):
             return end_tag(data, at, end, _PART)
         if opens(data, at, end, _MESSAGE):
-            at = _message(data, at, end, found)
+            at = _message(data, at, end, elements)
             continue
         if opens(data, at, end, _TABLE):
             word = _TABLE
@@ -344,20 +344,20 @@ def _part(data, at, end, found):
             word = _CAPTION
         else:
             return -1
-        at = _container(data, at, end, word, found)
+        at = _container(data, at, end, word, elements)
     return -1
 
 
 @kernel
-def _segment(data, at, end, found):
+def _segment(data, at, end, elements):
     """The place behind a segment, or -1."""
-    where, segments, counts = found.where, found.segments, found.counts
-    at = attributes(data, at + 1 + _SEGMENT.shape[0], end, found.tag)
-    if at < 0 or found.tag[CLOSED]:
+    where, segments, counts = elements.where, elements.segments, elements.counts
+    at = attributes(data, at + 1 + _SEGMENT.shape[0], end, elements.tag)
+    if at < 0 or elements.tag[CLOSED]:
         return -1
-    segment, known = _new(found, N_SEGMENTS), counts[N_SPANS]
-    at = _named(data, at, end, found)
-    where[_W_NAME], where[_W_SEGMENT] = known if counts[N_SPANS] > known else 0, segment
+    segment, first_span = _new(elements, N_SEGMENTS), counts[N_SPANS]
+    at = _named(data, at, end, elements)
+    where[_W_NAME], where[_W_SEGMENT] = first_span if counts[N_SPANS] > first_span else 0, segment
     segments[S_RECORD, segment], segments[S_NAME, segment] = where[_W_RECORD], where[_W_NAME]
     segments[S_FIRST, segment] = counts[N_VALUES]
     while at >= 0:
@@ -366,9 +366,9 @@ def _segment(data, at, end, found):
             segments[S_END, segment], where[_W_SEGMENT] = counts[N_VALUES], -1
             return end_tag(data, at, end, _SEGMENT)
         if opens(data, at, end, _MESSAGE):
-            at = _message(data, at, end, found)
+            at = _message(data, at, end, elements)
         elif opens(data, at, end, _PART):
-            at = _part(data, at, end, found)
+            at = _part(data, at, end, elements)
         else:
             return -1
     return -1
@@ -403,9 +403,9 @@ def _listed(data, outer, outer_stop, inner, inner_stop, attribute, attribute_sto
 
 
 @kernel
-def _head(data, at, end, paths, path_ends, report, found):
-    """Where the head of a report ends, or -1: elements of one or two steps, none of those asked for twice."""
-    tag, heads = found.tag, found.heads
+def _head(data, at, end, paths, path_ends, report, elements):
+    """Where the head of a report ends, or -1: elements of one or two steps, each of `paths` at most once."""
+    tag, heads = elements.tag, elements.heads
     begin, outer, outer_stop = at, 0, 0
     for path in range(path_ends.shape[0]):
         heads[path, report] = 0
@@ -438,7 +438,7 @@ def _head(data, at, end, paths, path_ends, report, found):
                 first, last = tag[VALUES + 2 * k], tag[VALUES + 2 * k + 1]
                 if heads[path, report] or first == last or load_1(data, first) == 32 or load_1(data, last - 1) == 32:
                     return -1
-                heads[path, report] = _keep(found, first, last, 0)
+                heads[path, report] = _keep(elements, first, last, 0)
         closed = tag[CLOSED]
         tag[TEXT_AT], tag[TEXT_END], tag[TEXT_ODD] = 0, 0, 0
         if not closed:
@@ -449,7 +449,7 @@ def _head(data, at, end, paths, path_ends, report, found):
         if path >= 0:
             if heads[path, report]:
                 return -1
-            heads[path, report] = _keep_text(found)
+            heads[path, report] = _keep_text(elements)
         elif tag[TEXT_ODD]:
             return -1
         if is_inner and not closed:
@@ -460,25 +460,25 @@ def _head(data, at, end, paths, path_ends, report, found):
 
 
 @kernel
-def scan_reports(data, begin, end, paths, path_ends, found):
+def scan_reports(data, begin, end, paths, path_ends, elements):
     """Read the reports of which `data[begin:end]` is made, with only white space between them; False if refused.
 
-    paths, path_ends: what is asked of their heads, as in `head.PATHS`; found: room for as many things of each kind as
+    paths, path_ends: the paths read from their heads, as in `head.PATHS`; elements: room for as many of each kind as
     there are tags.
     """
-    tag, where = found.tag, found.where
-    found.counts[:] = 0
-    _keep(found, 0, 0, 0)
+    tag, where = elements.tag, elements.where
+    elements.counts[:] = 0
+    _keep(elements, 0, 0, 0)
     at = skip_spaces(data, begin, end)
     while at < end:
         if not opens(data, at, end, _POSTPROCESSOR):
             return False
-        report = _new(found, N_REPORTS)
-        found.reports[P_HAS_CONTENT, report] = 0
+        report = _new(elements, N_REPORTS)
+        elements.reports[P_HAS_CONTENT, report] = 0
         at = attributes(data, at + 1 + _POSTPROCESSOR.shape[0], end, tag)
         if at < 0 or tag[CLOSED]:
             return False
-        at = _head(data, at, end, paths, path_ends, report, found)
+        at = _head(data, at, end, paths, path_ends, report, elements)
         where[_W_RECORD], where[_W_SECTION], where[_W_TABLE], where[_W_SEGMENT] = report, -1, 0, -1
         while at >= 0:
             at = skip_spaces(data, at, end)
@@ -486,11 +486,11 @@ def scan_reports(data, begin, end, paths, path_ends, found):
                 at = end_tag(data, at, end, _POSTPROCESSOR)
                 break
             if opens(data, at, end, _SEGMENT):
-                found.reports[P_HAS_CONTENT, report] = 1
+                elements.reports[P_HAS_CONTENT, report] = 1
                 where[_W_SECTION] += 1
-                at = _segment(data, at, end, found)
+                at = _segment(data, at, end, elements)
             elif opens(data, at, end, _MESSAGE):
-                at = _message(data, at, end, found)
+                at = _message(data, at, end, elements)
             else:
                 return False
         if at < 0:

@@ -114,11 +114,11 @@ def end_tag(data, at, end, word):
 
 @kernel
 def attributes(data, at, end, tag):
-    """The place behind the tag whose name ends at `at`, or -1; what it says goes into the scratch array."""
+    """The place behind the tag whose name ends at `at`, or -1; its attributes go into the scratch array."""
     tag[CLOSED], tag[TYPE_AT], tag[TYPE_END], tag[ID_AT], tag[ID_END], tag[ATTRIBUTES] = 0, 0, 0, 0, 0, 0
     if at < end and load_1(data, at) == _GT:
         return at + 1
-    known = 0
+    count = 0
     while True:
         begin = at
         at = skip_spaces(data, at, end)
@@ -133,12 +133,12 @@ def attributes(data, at, end, tag):
         at = name_end(data, name, end)
         if at == name or begin == name:
             return -1
-        if known == _MOST_ATTRIBUTES or is_word(data, name, at, _XMLNS):
+        if count == _MOST_ATTRIBUTES or is_word(data, name, at, _XMLNS):
             return -1
-        for k in range(known):
+        for k in range(count):
             if is_word(data, name, at, data[tag[NAMES + 2 * k] : tag[NAMES + 2 * k + 1]]):
                 return -1
-        tag[NAMES + 2 * known], tag[NAMES + 2 * known + 1] = name, at
+        tag[NAMES + 2 * count], tag[NAMES + 2 * count + 1] = name, at
         stop = at
         at = skip_spaces(data, at, end)
         if at >= end or load_1(data, at) != _EQUALS:
@@ -162,9 +162,9 @@ def attributes(data, at, end, tag):
                 return -1
             place = TYPE_AT if is_type else ID_AT
             tag[place], tag[place + 1] = value, at
-        tag[VALUES + 2 * known], tag[VALUES + 2 * known + 1] = value, at
-        known += 1
-        tag[ATTRIBUTES] = known
+        tag[VALUES + 2 * count], tag[VALUES + 2 * count + 1] = value, at
+        count += 1
+        tag[ATTRIBUTES] = count
         at += 1
 
 

@@ -6,8 +6,8 @@ from ingest.formats.rmf.kernels.markup import V_LABEL, V_PART, V_ROW_LABEL, V_TE
 from ingest.kernels.jit import kernel
 from ingest.kernels.loads import load_8, store_8
 
-ABSENT, KNOWN, UNDECIDED = 0, 1, 2
-"""What is known of the value of a text: it has none; it is known; Python must decide."""
+ABSENT, PRESENT, UNDECIDED = 0, 1, 2
+"""Status of the value of a text: it has none; it is read; Python must decide."""
 
 SPARE = 8
 """Bytes that an array of texts has behind the last one where whole words of it are copied."""
@@ -19,9 +19,9 @@ _POWERS = np.array([10.0**n for n in range(23)])
 
 
 @kernel
-def measure(starts, stops, numbers, ends, bits, sizes, known):
+def measure(starts, stops, numbers, ends, bits, sizes, counts):
     """For each column of numbers of texts: where each text ends when they stand one behind the other, and which are
-    there (a bit each, the lowest first); `sizes` and `known` of a column say how many bytes and how many texts."""
+    there (a bit each, the lowest first); `sizes` and `counts` are the bytes and the number of texts of a column."""
     for c in range(numbers.shape[0]):
         total, there, eight = 0, 0, 0
         ends[c, 0] = 0
@@ -37,7 +37,7 @@ def measure(starts, stops, numbers, ends, bits, sizes, known):
                 eight = 0
         if numbers.shape[1] & 7:
             bits[c, numbers.shape[1] >> 3] = eight
-        sizes[c], known[c] = total, there
+        sizes[c], counts[c] = total, there
 
 
 @kernel
@@ -51,14 +51,14 @@ def gather(data, starts, numbers, ends, bases, out):
 
 
 @kernel
-def read_numbers(data, starts, stops, places, values, known):
+def read_numbers(data, starts, stops, places, values, status):
     """Values of plain decimals such as `0.42`, as `ingest.formats.rmf.values.number` reads them."""
     for i in range(places.shape[0]):
         at, stop = starts[places[i]], stops[places[i]]
-        values[i], known[i] = 0.0, ABSENT
+        values[i], status[i] = 0.0, ABSENT
         if at == stop or stop - at > _LONGEST:
             # Texts longer in bytes than in characters are left to Python as well.
-            known[i] = UNDECIDED if stop - at > _LONGEST else ABSENT
+            status[i] = UNDECIDED if stop - at > _LONGEST else ABSENT
             continue
         negative = data[at] == 45
         if negative or data[at] == 43:
@@ -76,25 +76,25 @@ def read_numbers(data, starts, stops, places, values, known):
             else:
                 plain = False
                 if byte >= 128:
-                    known[i] = UNDECIDED
+                    status[i] = UNDECIDED
                 break
         if not plain or begin == stop or data[stop - 1] == 46:
             continue
         if data[begin] == 48 and begin + 1 < stop and data[begin + 1] != 46:
             continue
         if digits > 15 or fraction > 22:
-            known[i] = UNDECIDED
+            status[i] = UNDECIDED
             continue
         value = whole / _POWERS[fraction]
-        values[i], known[i] = -value if negative else value, KNOWN
+        values[i], status[i] = -value if negative else value, PRESENT
 
 
 @kernel
-def read_durations(data, starts, stops, places, values, known):
+def read_durations(data, starts, stops, places, values, status):
     """Microseconds of durations such as `00.00.18.637`, as `ingest.formats.rmf.values.duration_us` reads them."""
     for i in range(places.shape[0]):
         at, stop = starts[places[i]], stops[places[i]]
-        values[i], known[i] = 0, ABSENT
+        values[i], status[i] = 0, ABSENT
         if at == stop:
             continue
         # Groups of digits: hours, minutes, seconds, fraction.
@@ -114,22 +114,22 @@ def read_durations(data, starts, stops, places, values, known):
                 good = False
                 break
         if not good:
-            known[i] = UNDECIDED
+            status[i] = UNDECIDED
             continue
         if group == 2 and digits == 2:
-            values[i], known[i] = (total * 60 + number) * 1_000_000, KNOWN
+            values[i], status[i] = (total * 60 + number) * 1_000_000, PRESENT
         elif group == 3 and digits > 0 and digits <= 6:
             for _ in range(6 - digits):
                 number *= 10
-            values[i], known[i] = total * 1_000_000 + number, KNOWN
+            values[i], status[i] = total * 1_000_000 + number, PRESENT
 
 
 @kernel
-def find_keys(data, starts, stops, words, word_ends, first, last, values, flags, found):
+def find_keys(data, starts, stops, words, word_ends, first, last, values, flags, matches):
     """For each segment and word the first text standing there, or 0.
 
     A word is the key of a value: part, row label (of cells only) and label, joined by ` > `. first, last: the values of
-    each segment; values, flags: what `markup.scan_reports` found.
+    each segment; values, flags: those of the `markup.Elements`.
     """
     lengths = np.uint64(0)
     for w in range(word_ends.shape[0]):
@@ -148,7 +148,7 @@ def find_keys(data, starts, stops, words, word_ends, first, last, values, flags,
                 continue
             for w in range(word_ends.shape[0]):
                 at = word_ends[w - 1] if w else 0
-                if word_ends[w] - at != length or found[s, w]:
+                if word_ends[w] - at != length or matches[s, w]:
                     continue
                 same = True
                 for p in range(3):
@@ -166,7 +166,7 @@ def find_keys(data, starts, stops, words, word_ends, first, last, values, flags,
                     if not same:
                         break
                 if same:
-                    found[s, w] = text
+                    matches[s, w] = text
 
 
 @kernel

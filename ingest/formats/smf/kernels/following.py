@@ -20,22 +20,22 @@ def _evaluated(data, start, length, base, total):
 
 
 @inlined
-def _size(data, start, length, at, size, is_own):
+def _size(data, start, length, at, size, size_in_row):
     """Bytes of the row at `at`; 0 where the record ends before it says so, or where there is no room for the field."""
     if size[0] < 0:
         return length - at
-    taken = _evaluated(data, start, length, at if is_own else np.int64(0), size)
-    shortest = size[1] + size[2] if is_own else np.int64(1)
+    taken = _evaluated(data, start, length, at if size_in_row else np.int64(0), size)
+    shortest = size[1] + size[2] if size_in_row else np.int64(1)
     return taken if taken >= shortest else np.int64(0)
 
 
 @kernel
-def count_following(data, starts, lengths, start, size, rows, until, is_own, flag, end, first, counts, outside):
+def count_following(data, starts, lengths, start, size, rows, until, size_in_row, flag, end, first, counts, outside):
     """Count the rows of a section in every record, from `first` on, and move `end` behind them.
 
-    start, size, rows, until: the sums of the section's place; is_own: size is a field of the row, not of the header;
-    flag: offset and mask of the bit without which there is none, and the end of its field, mask 0 for no bit; outside:
-    where a row starts that reaches outside its record, else -1.
+    start, size, rows, until: the sums of the section's place; size_in_row: size is a field of the row, not of the
+    header; flag: offset and mask of the bit without which there is none, and the end of its field, mask 0 for no bit;
+    outside: where a row starts that reaches outside its record, else -1.
     """
     is_counted = rows[1] >= 0
     for i in range(starts.shape[0]):
@@ -55,11 +55,11 @@ def count_following(data, starts, lengths, start, size, rows, until, is_own, fla
             continue
         if flag[1] > 0 and (flag[2] > length or data[here + flag[0]] & flag[1] == 0):
             continue
-        if size[1] >= 0 and not is_own and _evaluated(data, here, length, np.int64(0), size) <= 0:
+        if size[1] >= 0 and not size_in_row and _evaluated(data, here, length, np.int64(0), size) <= 0:
             continue
         first[i] = at
         while left > 0 and (is_counted or at < limit):
-            taken = _size(data, here, length, at, size, is_own)
+            taken = _size(data, here, length, at, size, size_in_row)
             # Zeros that fill the record up are no row.
             if taken <= 0 and not is_counted:
                 break
@@ -73,13 +73,13 @@ def count_following(data, starts, lengths, start, size, rows, until, is_own, fla
 
 
 @kernel
-def place_following(data, starts, lengths, size, is_own, first, counts, owner, section, place, limits):
+def place_following(data, starts, lengths, size, size_in_row, first, counts, owner, section, place, limits):
     """Record, ordinal in it, place and length of every row that has been counted."""
     row = 0
     for i in range(starts.shape[0]):
         at = first[i]
         for k in range(counts[i]):
-            taken = _size(data, starts[i], lengths[i], at, size, is_own)
+            taken = _size(data, starts[i], lengths[i], at, size, size_in_row)
             owner[row] = i
             section[row] = k
             place[row] = starts[i] + at

@@ -21,16 +21,16 @@ def _number(data, place, width):
 
 
 @kernel
-def measure_sections(data, starts, lengths, triplets, prefixed, head_length, found):
+def measure_sections(data, starts, lengths, triplets, prefixed, head_length, spans):
     """Read and check the triplets of records of one layout.
 
     triplets: one row per section, in the order of their position: position, widths of offset, length and count.
-    prefixed: 1 where a section's entries carry their own length. Fills a `plan.Found`: per record and section, offset,
-    length of one section and count; per record the length of its header, which ends where the first section starts, and
+    prefixed: 1 where each entry of a section starts with its length. Fills a `plan.SectionSpans`: per record and section,
+    offset, length of one section and count; per record the length of its header, which ends where the first section starts, and
     a fault: 0, or 4 times the number of the section plus 1 (reaches outside the record or into the header) or 2 (has no
     length). Length and count may have 32 bits each: bounds are divided, as their product may not fit into an integer.
     """
-    heads, offsets, sizes, counts, faults = found
+    heads, offsets, sizes, counts, faults = spans
     for i in range(starts.shape[0]):
         start, size = starts[i], lengths[i]
         head = min(size, head_length)
@@ -71,13 +71,13 @@ def measure_sections(data, starts, lengths, triplets, prefixed, head_length, fou
 
 
 @kernel
-def find_unknown(found, lengths, prefixed, aligned, unknown):
+def find_unknown(spans, lengths, prefixed, aligned, unknown):
     """Per record, whether more bytes of it are in none of its sections than aligning each to `aligned` bytes leaves.
 
-    Not decided for records with sections whose entries carry their own length. As many columns of the matrices are
+    Not decided for records with sections whose entries start with their length. As many columns of the matrices are
     looked at as `prefixed` has elements.
     """
-    offsets, sizes, counts = found.offsets, found.sizes, found.counts
+    offsets, sizes, counts = spans.offsets, spans.sizes, spans.counts
     for i in range(lengths.shape[0]):
         covered, sections, first, measured = np.int64(0), 0, lengths[i], True
         for s in range(prefixed.shape[0]):
@@ -90,16 +90,16 @@ def find_unknown(found, lengths, prefixed, aligned, unknown):
 
 
 @kernel
-def place_sections(data, starts, found, owners, first, column, prefixed, rows):
+def place_sections(data, starts, spans, owners, first, column, prefixed, rows):
     """Rows of every occurrence of one kind of section, that of a column of the matrices.
 
     owners and first: per record and section, record_seq of the rows and section_seq of the first.
     """
     row = 0
     for i in range(starts.shape[0]):
-        place = starts[i] + found.offsets[i, column]
-        for k in range(found.counts[i, column]):
-            length = 1 + np.int64(load_1(data, place)) if prefixed else found.sizes[i, column]
+        place = starts[i] + spans.offsets[i, column]
+        for k in range(spans.counts[i, column]):
+            length = 1 + np.int64(load_1(data, place)) if prefixed else spans.sizes[i, column]
             rows.at[row], rows.limits[row] = place, length
             rows.record_seq[row], rows.section_seq[row] = owners[i, column], first[i, column] + k
             place += length

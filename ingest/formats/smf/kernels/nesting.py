@@ -1,7 +1,7 @@
 """Compiled loops that find sections which other sections place, and prove that they lie inside their record.
 
 To measure, parents are given in `Runs` of rows that follow one another, as they have been checked before; what has been
-measured goes into a `plan.Found`, what is placed into `placing.PlacedRows`.
+measured goes into a `plan.SectionSpans`, what is placed into `placing.PlacedRows`.
 """
 
 from typing import NamedTuple
@@ -27,15 +27,15 @@ class Runs(NamedTuple):
 
 
 @kernel
-def measure_pointed(data, starts, lengths, found, runs, triplet, from_parent, fault, totals):
+def measure_pointed(data, starts, lengths, spans, runs, triplet, from_parent, fault, totals):
     """Check the triplets that parents hold, and count the sections that each run places.
 
     triplet: position in the parent, widths of offset, length and number; from_parent: offsets count from the parent,
-    not from the record; fault: code of the section to put into the faults of `found`, 4 times its number. Sections of
+    not from the record; fault: code of the section to put into the faults of `spans`, 4 times its number. Sections of
     one record must not take more bytes than the record has, so that no record makes more rows than it has bytes.
     """
     record, offset, size, count = runs
-    heads, faults = found.heads, found.faults
+    heads, faults = spans.heads, spans.faults
     end = triplet[0] + triplet[1] + triplet[2] + triplet[3]
     room = np.int64(0)
     for r in range(record.shape[0]):
@@ -106,17 +106,17 @@ def _is_wanted(kind, code, others):
     """True for the type itself, or with code -1 for any type that is not among `others`."""
     if code >= 0:
         return kind == code
-    known = False
+    is_other = False
     for other in others:
-        known = known or kind == other
-    return not known
+        is_other = is_other or kind == other
+    return not is_other
 
 
 @kernel
-def measure_chained(data, starts, found, runs, code, others, fault, totals):
-    """Walk the entries behind each parent's own, which start with their length and type, and count those of a type."""
+def measure_chained(data, starts, spans, runs, code, others, fault, totals):
+    """Walk the entries behind each parent's first, which start with their length and type; count those of a type."""
     record, offset, size, count = runs
-    faults = found.faults
+    faults = spans.faults
     for r in range(record.shape[0]):
         i = record[r]
         totals[r] = 0
@@ -125,7 +125,7 @@ def measure_chained(data, starts, found, runs, code, others, fault, totals):
         for k in range(count[r]):
             place = starts[i] + offset[r] + k * size[r]
             end = place + size[r]
-            own = True
+            is_parent = True
             while place + SHORTEST_ENTRY <= end:
                 length = _number(data, place, 2)
                 if length < SHORTEST_ENTRY:
@@ -133,9 +133,9 @@ def measure_chained(data, starts, found, runs, code, others, fault, totals):
                 if length > end - place:
                     faults[i] = fault + OUTSIDE
                     break
-                if not own and _is_wanted(data[place + 2], code, others):
+                if not is_parent and _is_wanted(data[place + 2], code, others):
                     totals[r] += 1
-                own = False
+                is_parent = False
                 place += length
             if faults[i]:
                 break
@@ -151,16 +151,16 @@ def place_chained(data, starts, parents, first, code, others, rows):
             seen = first[p]
         place = parents.at[p]
         end = place + parents.limits[p]
-        own = True
+        is_parent = True
         while place + SHORTEST_ENTRY <= end:
             length = _number(data, place, 2)
             if length < SHORTEST_ENTRY or length > end - place:
                 break
-            if not own and _is_wanted(data[place + 2], code, others):
+            if not is_parent and _is_wanted(data[place + 2], code, others):
                 _place(rows, row, place, length, parents, p, seen)
                 seen += 1
                 row += 1
-            own = False
+            is_parent = False
             place += length
 
 
