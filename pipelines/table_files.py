@@ -24,7 +24,7 @@ class TableFiles:
     """
 
     def __init__(self, stack: ExitStack, form: str, folder: Path | None, tables: Collection[str]) -> None:
-        from ingest.files.held import Held
+        from ingest.files.row_buffer import RowBuffer
 
         self.member: str | None = None
         self._form, self._folder, self._tables = form, folder, frozenset(tables)
@@ -33,7 +33,7 @@ class TableFiles:
         self._files, self._stack = stack.enter_context(ExitStack()), stack
         self._threads = self._writers(max(cores() - 1, 1))
         self._begun: dict[str, Future[None]] = {}
-        self._held = Held(self._begin if folder else self._write, _HELD_BYTES if folder else 0)
+        self._held = RowBuffer(self._begin if folder else self._write, _HELD_BYTES if folder else 0)
 
     def add(self, table: str, rows: Any) -> None:
         """Put rows behind those of the table that came before."""

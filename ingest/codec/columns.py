@@ -1,6 +1,6 @@
 """Record fields to Arrow columns: all fields of many rows of a section become one record batch at once.
 
-A compiled loop writes the batch in the format of Arrow's own messages, so that Arrow makes the columns from it, without
+A compiled loop writes the batch in the format of Arrow's messages, so that Arrow makes the columns from it, without
 copying, in one step.
 """
 
@@ -56,15 +56,15 @@ _CODE_PAGES = np.stack([decoding_table("ebcdic"), decoding_table("ebcdic1047")])
 class _Plan:
     """How sections of some lengths are read.
 
-    arrays: of type `reading.ARRAY`; head and said: the head of a batch without rows, and where it says what; masks: the
-    conditions under which fields are there, and the length that their section then has, 0 for any; places: which of the
-    strides the rows of `arrays` start by, and their mask, -1 for none.
+    arrays: of type `reading.ARRAY`; head and head_places: the head of a batch without rows, and the places in it that
+    depend on the rows; masks: the conditions under which fields are there, and the length that their section then has,
+    0 for any; places: which of the strides the rows of `arrays` start by, and their mask, -1 for none.
     """
 
     schema: pa.Schema
     arrays: npt.NDArray[np.void]
     head: Bytes
-    said: reading.Head
+    head_places: reading.Head
     masks: tuple[tuple[int, Condition | None, int], ...]
     places: tuple[tuple[int, int], ...]
 
@@ -91,22 +91,24 @@ def read_section(
     blank = data.size - BLANK_BYTES
     plan = _plan(section, tuple([_lengths(section, room) for room in rooms]))
     there = np.empty((len(plan.masks), len(at)), np.bool_)
-    told = dict(selectors or {})
+    selector_values = dict(selectors or {})
     for ordinal, (stride, when, needed) in enumerate(plan.masks):
         there[ordinal] = rooms[stride] >= needed
         if when:
-            if when.selector not in told:
+            if when.selector not in selector_values:
                 column = _alone(section.by_name(when.selector), data, at, limits)
-                told[when.selector] = column.fill_null(0).to_numpy(zero_copy_only=False)
-            there[ordinal] &= np.isin(told[when.selector], list(when.values), invert=when.negated)
+                selector_values[when.selector] = column.fill_null(0).to_numpy(zero_copy_only=False)
+            there[ordinal] &= np.isin(selector_values[when.selector], list(when.values), invert=when.negated)
     masks = reading.Masks(np.packbits(there, axis=1, bitorder="little"), len(at) - there.sum(axis=1))
     places = np.empty((len(plan.places), len(at)), np.int64)
     for ordinal, (stride, mask) in enumerate(plan.places):
         places[ordinal] = starts[stride] if mask < 0 else np.where(there[mask], starts[stride], blank)
     written = np.empty(len(plan.arrays), reading.WRITTEN)
-    out = np.empty(reading.lay_out(len(at), limits, plan.arrays, plan.said.body, written), np.uint8)
+    out = np.empty(reading.lay_out(len(at), limits, plan.arrays, plan.head_places.body, written), np.uint8)
     out[: plan.head.size] = plan.head
-    reading.read_columns(data, places, limits, masks, np.stack(keys), plan.arrays, _CODE_PAGES, plan.said, out, written)
+    reading.read_columns(
+        data, places, limits, masks, np.stack(keys), plan.arrays, _CODE_PAGES, plan.head_places, out, written
+    )
     return pa.ipc.read_record_batch(pa.py_buffer(out), plan.schema)
 
 
@@ -165,8 +167,8 @@ def _plan(section: Section, lengths: tuple[tuple[int, ...], ...]) -> _Plan:
         place = places.setdefault((stride, mask), len(places))
         arrays += _arrays_of(item, section.walk, absent, place, mask)
     made = np.array(arrays, reading.ARRAY)
-    head, said = _head(schema)
-    return _Plan(schema, made, head, said, tuple(masks), tuple(places))
+    head, head_places = _head(schema)
+    return _Plan(schema, made, head, head_places, tuple(masks), tuple(places))
 
 
 def _arrays_of(item: Field, walk: str, absent: bool, place: int, mask: int) -> Iterator[tuple[int, ...]]:
@@ -206,7 +208,7 @@ def _array(
 
 
 def _head(schema: pa.Schema) -> tuple[Bytes, reading.Head]:
-    """What stands before the body of a record batch, its buffers empty, and where it says what depends on the rows.
+    """The bytes before the body of a record batch with empty buffers, and the places in them that depend on the rows.
 
     The message is a flatbuffer: `Message` and `RecordBatch` of Arrow's columnar format.
     """

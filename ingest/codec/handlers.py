@@ -28,7 +28,7 @@ class Problem:
 class Handled:
     """What came out of a batch: tables with the keys of records but no `file_id`, and the records that failed.
 
-    unknown_records: number of records whose data no table has, as nobody knows what they are.
+    unknown_records: number of records whose data no table has, because no layout describes them.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)

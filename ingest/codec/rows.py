@@ -70,10 +70,10 @@ def section_rows(section: Section, table: pa.Table, sequence: Ints) -> Rows:
     table = _sorted(section, table)
     owner = _numbers(table, "record_seq")
     record = np.searchsorted(sequence, owner)
-    known = record < len(sequence)
-    known[known] = sequence[record[known]] == owner[known]
-    if not known.all():
-        raise EncodeError(f"{section.table}: record_seq {owner[~known][0]} has no row in the header table")
+    has_header = record < len(sequence)
+    has_header[has_header] = sequence[record[has_header]] == owner[has_header]
+    if not has_header.all():
+        raise EncodeError(f"{section.table}: record_seq {owner[~has_header][0]} has no row in the header table")
     index = np.arange(len(record)) - np.searchsorted(record, record, side="left")
     if section.walk != "length_prefixed":
         return Rows(section, table, record, index, _row_lengths(section, table))
@@ -96,8 +96,8 @@ def _numbers(table: pa.Table, name: str) -> Ints:
 
 
 def _sorted(section: Section, table: pa.Table) -> pa.Table:
-    known = {"file_id", *section.arrow_schema().names}
-    strange = [name for name in table.column_names if name not in known]
+    columns = {"file_id", *section.arrow_schema().names}
+    strange = [name for name in table.column_names if name not in columns]
     if strange:
         raise EncodeError(f"{section.table}: the layout has no column {', '.join(strange)}")
     if "record_seq" not in table.column_names:
@@ -132,14 +132,14 @@ def _prefixed_entries(section: Section, table: pa.Table) -> list[bytes]:
     words = body.to_pylist() if body is not None else [None] * table.num_rows
     is_text = rest.form.name.startswith("ebcdic")
     pad = bytes([values.BLANK if is_text else 0])
-    found = []
+    entries = []
     for length, word in zip(lengths, words, strict=True):
         entry = values.ebcdic(word or "", rest.form.name) if is_text else (word or b"")
         size = max(length or 0, len(entry))
         if size > 255:
             raise EncodeError(f"{section.table}.{rest.column}: {size} bytes, at most 255 fit")
-        found.append(bytes([size]) + entry + pad * (size - len(entry)))
-    return found
+        entries.append(bytes([size]) + entry + pad * (size - len(entry)))
+    return entries
 
 
 def write_fields(data: npt.NDArray[np.uint8], rows: Rows, at: Ints, limits: Ints) -> None:

@@ -1,4 +1,4 @@
-"""Rows of a section read from, and written to, bytes that others have found or will place: the codec for handlers."""
+"""The codec for handlers: rows of a section read from bytes that the handler located, or written to bytes it places."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -46,10 +46,10 @@ def entries_table(
 
     at and limits: where each row of the parent stands and how long it is; record_seq and parent_seq: its keys.
     """
-    held = np.zeros((len(at), section.entries), np.bool_)
+    marks = np.zeros((len(at), section.entries), np.bool_)
     fields = np.array([(item.offset, item.length, item.stride) for item in section.fields], np.int64)
-    mark_entries(data, at, limits, _areas(section), *np.ascontiguousarray(fields.T), held)
-    row, entry = np.nonzero(held)
+    mark_entries(data, at, limits, _areas(section), *np.ascontiguousarray(fields.T), marks)
+    row, entry = np.nonzero(marks)
     entry_seq, parent_seq = entry.astype(np.uint32), parent_seq[row]
     keys = [record_seq[row], parent_seq * np.uint32(section.entries) + entry_seq, parent_seq, entry_seq]
     return pa.Table.from_batches([read_section(section, data, at[row], limits[row], keys, entry=entry)])

@@ -1,7 +1,7 @@
 """Arrow columns to the bytes of record fields: one function per format, over whole columns.
 
 Every function takes a column and a field and returns the bytes of the field for each row, as a matrix of shape (rows,
-bytes). NULL becomes the format's empty value: blanks for text, otherwise zero.
+bytes). NULL becomes the format's empty value: blanks for text, else zero.
 """
 
 from collections.abc import Callable

@@ -41,9 +41,9 @@ def write_records(section: Section, table: pa.Table) -> dict[int, bytes]:
     sequence = array(table, "record_seq")
     if sequence is None:
         raise EncodeError(f"{section.table}: the column record_seq is missing")
-    found = {}
+    records = {}
     for place, number in enumerate(sequence.to_pylist()):
         tail = rest[place]
         end = section.rest.offset if tail is not None and section.rest is not None else int(ends[place])
-        found[number] = fixed[place, :end].tobytes() + (tail or b"")
-    return found
+        records[number] = fixed[place, :end].tobytes() + (tail or b"")
+    return records

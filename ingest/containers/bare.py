@@ -2,8 +2,8 @@
 
 Every record starts with flags, type, time and date of writing and system identifier (z/OS MVS System Management
 Facilities, "Standard and extended SMF record headers"). Its length follows from its triplets: where its last section
-ends, another header starts. Where a record has no layout, the next header ends it whose system was met before, or whose
-own record ends where another starts.
+ends, another header starts. A record without a layout ends at the next header of a system that had a record before, or
+of a record that ends where another starts.
 """
 
 from collections.abc import Iterator
@@ -97,8 +97,8 @@ def _headers(window: Bytes) -> Ints:
     likely = np.flatnonzero(
         (century <= 1) & (window[:size] != 0) & (year & 15 <= 9) & (day <= 0x36) & ((sign == 12) | (sign == 15))
     )
-    found = [place for place in likely.tolist() if _is_header(window[place : place + HEADER_BYTES].tobytes())]
-    return np.array(found, np.int64)
+    headers = [place for place in likely.tolist() if _is_header(window[place : place + HEADER_BYTES].tobytes())]
+    return np.array(headers, np.int64)
 
 
 def _is_header(head: bytes) -> bool:
@@ -123,13 +123,13 @@ def _extents(buffer: Bytes, headers: Ints, size: int) -> dict[int, int]:
     from ingest.registry import load
 
     lengths = size + _RDW - headers
-    frames, found = Frames(buffer, headers, lengths, headers, 0), dict[int, int]()
+    frames, extents = Frames(buffer, headers, lengths, headers, 0), dict[int, int]()
     for layout, rows in Assignment(load()).assign(frames, np.arange(len(headers)), Batch()):
         plan = Plan.of(layout)
         placed = len(plan.sections) - len(plan.nests)
-        seen = measure(plan, buffer, headers[rows], lengths[rows])
-        ends = np.where(seen.counts > 0, seen.offsets + seen.sizes * seen.counts, 0)[:, :placed]
+        spans = measure(plan, buffer, headers[rows], lengths[rows])
+        ends = np.where(spans.counts > 0, spans.offsets + spans.sizes * spans.counts, 0)[:, :placed]
         last = np.maximum(ends.max(axis=1, initial=0), layout.header.length) - _RDW
-        sound = seen.faults == 0
-        found |= dict(zip(headers[rows][sound].tolist(), last[sound].tolist(), strict=True))
-    return found
+        sound = spans.faults == 0
+        extents |= dict(zip(headers[rows][sound].tolist(), last[sound].tolist(), strict=True))
+    return extents

@@ -93,15 +93,15 @@ def _records(path: Path) -> Iterator[bytes]:
 
 def _names(blocks: Iterator[Block]) -> list[str]:
     """The members of the directory in the order of their data; aliases are left out."""
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for _, block in blocks:
         if not block:
-            return [found[place] for place in sorted(found)]
+            return [names[place] for place in sorted(names)]
         used, at = int.from_bytes(block[:2]), 2
         while at + _ENTRY_BYTES <= min(used, len(block)) and block[at : at + 8] != _LAST_ENTRY:
             name = block[at : at + 8].decode("cp037").strip()
             place, flags = int.from_bytes(block[at + 8 : at + 11]), block[at + 11]
-            if not flags & _ALIAS or place not in found:
-                found[place] = name
+            if not flags & _ALIAS or place not in names:
+                names[place] = name
             at += _ENTRY_BYTES + 2 * (flags & _HALFWORDS)
     raise UnloadError("the data end inside the directory")

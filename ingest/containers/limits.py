@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that is unpacked of one container, with all containers inside it together.
+    """Limits on unpacking one container, including all containers inside it.
 
     members: files inside; free_bytes: bytes that any container may expand to; ratio: how many times its own size it may
     expand to beyond them; most_bytes: bytes that it may expand to whatever its size; seconds: how long unpacking takes.

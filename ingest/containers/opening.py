@@ -35,7 +35,7 @@ from ingest.formats import foreign
 from ingest.formats.evidence import weigh
 
 STANDARD_INPUT = "-"
-#: What AMATERSE and TRANSMIT files are called; the formats have no more than a plausible header to be known by.
+#: Endings of AMATERSE and TRANSMIT files; these formats have only a plausible header as a mark.
 PACKED_ENDINGS = (".trs", ".xmi", ".xmit")
 MAX_DEPTH = 3
 _PIECE = 1 << 20
@@ -56,7 +56,7 @@ _ZIP_DAMAGED = (
 
 @dataclass(frozen=True)
 class Member:
-    """A file found inside: what to call it, where its bytes are, the container's form, and what was wrong with it.
+    """A file inside a container: its name, the file with its bytes, the container's form, and the damage, if any.
 
     With `damage`, the bytes are those that could be unpacked before it.
     """
@@ -69,7 +69,7 @@ class Member:
 
 @dataclass
 class _Budget:
-    """What may be unpacked of one file, all members and containers inside it together, and what has been."""
+    """Limits on unpacking one file, including all members and containers inside it, and the amounts unpacked so far."""
 
     limits: Limits
     most_bytes: int
@@ -159,10 +159,10 @@ def _holds_records(head: bytes) -> bool:
 
 
 def unpack(path: Path, name: str, form: str, scratch: Path, limits: Limits = DEFAULT) -> Iterator[Member]:
-    """Yield the files inside the container at `path`, innermost ones, each in a file of its own below `scratch`.
+    """Yield the files inside the container at `path`, innermost ones, each in a separate file below `scratch`.
 
     `name` is what the container is called; members of archives are called `name!member`. A member's file is removed
-    once the next one is asked for, if it is still there. A container that is damaged or reaches its limits yields what
+    when the next one is requested, if it is still there. A container that is damaged or reaches its limits yields what
     was unpacked, with `damage`; an archive of too many members nothing else.
     """
     budget = _Budget(limits, limits.bytes_of(path.stat().st_size))
@@ -266,14 +266,14 @@ def _records(piece: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _carries_descriptors(piece: bytes) -> bool:
-    """Whether every record's data begin with a descriptor of their own: segments were packed as they stand."""
-    found = False
+    """Whether the data of every record begin with a descriptor: segments were packed with their descriptors."""
+    has_records = False
     for start, end in _records(piece):
         inner = piece[start + 4 : end]
         if len(inner) < 4 or int.from_bytes(inner[:2], "big") != len(inner) or inner[2] > 3 or inner[3]:
             return False
-        found = True
-    return found
+        has_records = True
+    return has_records
 
 
 def _without_outer(piece: bytes) -> bytes:

@@ -41,7 +41,7 @@ _CODE, _PENDING, _DEPTH, _PREVIOUS, _FREE, _RECORD_START, _FINISHED = range(7)
 
 
 class TerseError(ValueError):
-    """The file is no AMATERSE file of a known form, or it is damaged; `offset` is where, in bytes from its start."""
+    """The file is no AMATERSE file of a supported form, or it is damaged; `offset`: of the damage, in bytes."""
 
     def __init__(self, problem: str, offset: int) -> None:
         super().__init__(f"AMATERSE data, byte {offset}: {problem}")

@@ -81,7 +81,7 @@ def transmitted(data: memoryview | bytes) -> Iterator[bytes]:
 def _records(data: memoryview | bytes) -> Iterator[tuple[bool, bytes]]:
     """Whether a record is a control record, and its bytes, segments joined."""
     at, size = 0, len(data)
-    held: list[bytes] = []
+    segments: list[bytes] = []
     while at + 2 <= size:
         length, flags = data[at], data[at + 1]
         if length < 2:
@@ -92,12 +92,12 @@ def _records(data: memoryview | bytes) -> Iterator[tuple[bool, bytes]]:
         at += length
         if flags & _NUMBER:
             continue
-        if bool(flags & _FIRST) == bool(held):
+        if bool(flags & _FIRST) == bool(segments):
             raise TransmitError(f"a segment out of order at offset {at - length}")
-        held.append(segment)
+        segments.append(segment)
         if flags & _LAST:
-            yield bool(flags & _CONTROL), segment if len(held) == 1 else b"".join(held)
-            held = []
+            yield bool(flags & _CONTROL), segment if len(segments) == 1 else b"".join(segments)
+            segments = []
 
 
 def _describe(record: bytes, files: list[_File]) -> None:

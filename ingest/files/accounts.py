@@ -19,7 +19,7 @@ class AccountsDoNotBalance(Exception):
 class Accounts:
     """The sums over all batches of a file.
 
-    `message` is the first thing said of it: why a piece was quarantined, or what a reply says in place of data;
+    `message` is the first message about the file: why a piece was quarantined, or the text of a reply without data;
     `quarantined_to` is where the last quarantined piece ends, in bytes from the start.
     """
 
@@ -72,11 +72,11 @@ class Accounts:
 
     def prove(self, size: int) -> None:
         """Raise AccountsDoNotBalance unless every byte of a file of `size` bytes is accounted for once."""
-        found = self.decoded_bytes + self.skipped_bytes.total() + self.quarantined_bytes + self.framing_bytes
-        if found != size:
+        total = self.decoded_bytes + self.skipped_bytes.total() + self.quarantined_bytes + self.framing_bytes
+        if total != size:
             raise AccountsDoNotBalance(
                 f"{size:,} bytes in, but {self.decoded_bytes:,} decoded + {self.skipped_bytes.total():,} skipped + "
-                f"{self.quarantined_bytes:,} quarantined + {self.framing_bytes:,} framing = {found:,}"
+                f"{self.quarantined_bytes:,} quarantined + {self.framing_bytes:,} framing = {total:,}"
             )
 
     def judge(self, report: FileReport) -> None:

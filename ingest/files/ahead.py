@@ -1,4 +1,4 @@
-"""Reading ahead: the next part of a file is decoded in a thread of its own while the last one is being written."""
+"""Reading ahead: the next part of a file is decoded in a separate thread while the last one is being written."""
 
 import os
 import queue

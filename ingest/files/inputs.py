@@ -57,7 +57,7 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Digest:
-    """SHA-256 of a file (hex), and of those leading parts of it that were asked for, by length."""
+    """SHA-256 of a file (hex), and of its requested leading parts, by length."""
 
     sha256: str
     prefixes: dict[int, str]
@@ -66,7 +66,8 @@ class Digest:
 class Content:
     """What a file of `size` bytes holds: a quick key of it, and its digest, which another thread computes meanwhile.
 
-    Everything raises StillChanging where the file has another length by now, and OSError. key: where it is known.
+    Everything raises StillChanging where the file has another length by now, and OSError. key: the quick key, if
+    already computed.
     """
 
     def __init__(self, path: str | Path, size: int, prefixes: Sequence[int] = (), key: int | None = None) -> None:
@@ -110,22 +111,22 @@ class Content:
 def expand(paths: Iterable[str | Path]) -> list[str | FileReport]:
     """Files meant by paths, folders (all files below, in order of name) and patterns; each file once.
 
-    Files and folders whose name starts with a dot are left out of folders. What means no file becomes a failed report.
-    A single `-` is standard input and stays as it is.
+    Files and folders whose name starts with a dot are left out of folders. A path that matches no file becomes a failed
+    report. A single `-` is standard input and stays as it is.
     """
-    found: list[str | FileReport] = []
+    files: list[str | FileReport] = []
     seen: set[str] = set()
     for path in paths:
         members = _members(str(path))
         if isinstance(members, FileReport):
-            found.append(members)
+            files.append(members)
             continue
         for member in members:
             real = os.path.realpath(member)
             if real not in seen:
                 seen.add(real)
-                found.append(member)
-    return found
+                files.append(member)
+    return files
 
 
 def _members(path: str) -> list[str] | FileReport:
@@ -168,7 +169,7 @@ def digest(path: str | Path, size: int, prefixes: Sequence[int] = (), unwanted: 
     """
     running = hashlib.sha256()
     marks = sorted(length for length in set(prefixes) if length <= size)
-    found: dict[int, str] = {}
+    digests: dict[int, str] = {}
     read = 0
     for chunk in _chunks(path, size):
         if unwanted is not None and unwanted.is_set():
@@ -177,10 +178,10 @@ def digest(path: str | Path, size: int, prefixes: Sequence[int] = (), unwanted: 
         while marks and marks[0] <= read + len(chunk):
             running.update(chunk[done : marks[0] - read])
             done = marks[0] - read
-            found[marks.pop(0)] = running.copy().hexdigest()
+            digests[marks.pop(0)] = running.copy().hexdigest()
         running.update(chunk[done:])
         read += len(chunk)
-    return Digest(running.hexdigest(), found)
+    return Digest(running.hexdigest(), digests)
 
 
 def _chunks(path: str | Path, size: int) -> Iterator[memoryview]:

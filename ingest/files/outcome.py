@@ -12,7 +12,7 @@ class ExitCode(IntEnum):
     OK = 0
     """Everything was loaded, was loaded before, or is a reply that holds only a message."""
     FAILED = 1
-    """A file could not be loaded for a reason of our own or of the machine's (disk full, an error in the program)."""
+    """A file could not be loaded because of the machine or the program (disk full, an error in the program)."""
     NO_INPUT = 3
     """A file is missing, empty or unreadable, a folder or pattern has no files."""
     NOT_READY = 5
@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
     LOCKED = 7
     """Another process is writing to the warehouse."""
     UNRECOGNISED = 11
-    """A file is of no known kind, or no record of it was decoded."""
+    """A file is of no supported kind, or no record of it was decoded."""
     QUARANTINED = 12
     """Files were loaded, but some of their records could not be decoded; these are kept in the quarantine."""
     BUSY = 13
@@ -37,7 +37,7 @@ class FileReport:
     (nothing of it could be decoded; it is kept in the quarantine), `undecoded` (it holds no record that a layout
     describes), `busy` (being written, left alone) or `failed`.
     `records` = `decoded` + skipped + `quarantined`; byte counts likewise add up to `bytes`, with `framing_bytes`
-    between records. What a container holds has a report of its own, named `archive!member` in an archive:
+    between records. Each member of a container has a separate report, named `archive!member` in an archive:
     `sha256` and `bytes` are those of the unpacked content, `container` the form it was packed in. `overlap` of the
     records are counted in other files that hold them too; `overlap_with` says by path how many in which.
     """

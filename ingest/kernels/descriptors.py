@@ -27,7 +27,7 @@ LONGEST_BLOCK = 16 << 20
 """Bytes of the longest block that is believed: several times what any device writes, and far below what junk tells."""
 
 PROVEN_BY, PROVEN_BY_NUMBERS, MOST_SEGMENTS = 3, 2, 32
-"""So many records in a row, dated or numbered, in so many segments at most, prove that records were found again."""
+"""So many records in a row, dated or numbered, in so many segments at most, prove that records start again there."""
 
 CHAIN_BYTES = MOST_SEGMENTS * (LONGEST_RECORD + 4)
 """Most bytes that such records take."""
@@ -52,10 +52,10 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
     left: bytes left of the block that `data` starts in. Fills place, length and segment code of every whole segment and
     how much of its block was left before it, of as many as there is room for; returns their number, the bytes followed,
     why it stopped (0 input ended, 1 bad record descriptor, 2 bad block descriptor), the number of blocks ended and the
-    bytes left of the last block. The descriptor of a block is followed together with its first segment.
+    bytes left of the last block. The descriptor of a block and its first segment count as one step.
     """
     size = data.shape[0]
-    position, found, stop, blocks, opened = np.int64(0), 0, 0, 0, np.int64(-1)
+    position, count, stop, blocks, opened = np.int64(0), 0, 0, 0, np.int64(-1)
     while True:
         if blocked and left == 0:
             if position + 4 > size:
@@ -76,12 +76,12 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
             break
         if position + length > size:
             break
-        if found < starts.shape[0]:
-            starts[found] = position
-            lengths[found] = length
-            codes[found] = data[position + 2]
-            block_left[found] = left
-        found += 1
+        if count < starts.shape[0]:
+            starts[count] = position
+            lengths[count] = length
+            codes[count] = data[position + 2]
+            block_left[count] = left
+        count += 1
         position += length
         if blocked:
             left -= length
@@ -89,7 +89,7 @@ def scan_segments(data, blocked, left, starts, lengths, codes, block_left):
                 blocks += 1
     if opened == position:
         position, left = position - 4, np.int64(0)
-    return found, position, stop, blocks, left
+    return count, position, stop, blocks, left
 
 
 @inlined
@@ -117,8 +117,8 @@ def _number(data, position, length, date, highest):
     """Number of the log record that ends with this segment; 0 for a record with a packed date; -1 for neither."""
     if date >= 0:
         # Behind the descriptor stand the flags of SMF or the kind of a DCOLLECT record, which are never zero.
-        known = length >= date + AFTER_DATE and data[position + 4] != 0 and _is_date(data, position + date, highest)
-        return np.int64(0 if known else -1)
+        is_dated = length >= date + AFTER_DATE and data[position + 4] != 0 and _is_date(data, position + date, highest)
+        return np.int64(0 if is_dated else -1)
     clock = position + length + date
     if length < BEFORE_CLOCK - date or data[clock] < EARLIEST_CLOCK or load_8(data, clock + 8) >= NUMBERS_BELOW:
         return np.int64(-1)
@@ -196,8 +196,8 @@ def _run(data, position, limit, date, highest):
 def find_records(data, begin, end, blocked, final, date, highest):
     """The first place from `begin` on, before `end`, from which dated records follow one another, or -1.
 
-    data: ends where the input ends if `final`; otherwise `end` is at least 2 * CHAIN_BYTES before its end, or what
-    reaches beyond is not found. date, highest: see `framing.Dating`. Second comes how much is left there of a block: 0
+    data: ends where the input ends if `final`; else `end` is at least 2 * CHAIN_BYTES before its end, or chains
+    that reach beyond are missed. date, highest: see `framing.Dating`. Second comes how much is left there of a block: 0
     before the descriptor of one, -1 where blocks have ended for good.
     """
     size = data.shape[0]
@@ -235,7 +235,7 @@ def join_segments(buffer, spill, places, sizes, codes, longest, starts, lengths,
     to no record, as those of a chain that goes on for more than `longest` bytes do. Returns how many records and
     orphans there are, and the first segment of a record that is not complete yet, or -1.
     """
-    found = lost = 0
+    count = lost = 0
     opened = -1
     for i in range(places.shape[0]):
         code = codes[i]
@@ -251,10 +251,10 @@ def join_segments(buffer, spill, places, sizes, codes, longest, starts, lengths,
                     lost += 1
             opened = i if code == 1 else -1
             if code == 0:
-                starts[found] = places[i]
-                lengths[found] = sizes[i]
-                firsts[found] = i
-                found += 1
+                starts[count] = places[i]
+                lengths[count] = sizes[i]
+                firsts[count] = i
+                count += 1
         elif opened < 0:
             orphans[lost] = i
             lost += 1
@@ -268,13 +268,13 @@ def join_segments(buffer, spill, places, sizes, codes, longest, starts, lengths,
             buffer[spill] = stated >> 8
             buffer[spill + 1] = stated & 0xFF
             buffer[spill + 2] = 0
-            starts[found] = spill
-            lengths[found] = total
-            firsts[found] = opened
-            found += 1
+            starts[count] = spill
+            lengths[count] = total
+            firsts[count] = opened
+            count += 1
             spill += total
             opened = -1
-    return found, lost, opened
+    return count, lost, opened
 
 
 @kernel

@@ -75,7 +75,7 @@ def _store_interpreted(array, place, value):
 
 
 def _keep(typing_context, array, place, value):
-    """Store a number in the machine's own order."""
+    """Store a number in the machine's byte order."""
     from numba import types
 
     def generate(context, builder, signature, arguments):
@@ -118,6 +118,6 @@ store_8: Any = Intrinsic(_store, _store_interpreted)
 """Write an unsigned integer as the eight bytes at a place."""
 
 keep: Any = Intrinsic(_keep, _keep_interpreted)
-"""Write a number of any type as the bytes from a place on, in the machine's own order."""
+"""Write a number of any type as the bytes from a place on, in the machine's byte order."""
 
 trailing_zero_bits: Any = Intrinsic(_count_trailing_zeros, _trailing_zeros_interpreted)

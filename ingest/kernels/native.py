@@ -1,7 +1,7 @@
 """Machine code of compiled loops: made by numba, kept in files, loaded by llvmlite.
 
-Kept code is used as long as the processor, Python, llvmlite (whose version decides numba's), the loop's own folder and
-this one are what they were when it was compiled.
+Kept code is valid for the processor, the versions of Python and llvmlite (whose version decides numba's), and the
+sources of the loop's folder and of this one for which it was compiled.
 """
 
 import ctypes
@@ -66,15 +66,17 @@ def dispatcher(function: Callable[..., Any], *, forceinline: bool) -> Any:
     from numba import njit
 
     called = {name: function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__}
-    known = {name: value.for_numba() for name, value in called.items() if hasattr(value, "for_numba")}
-    copy = types.FunctionType(function.__code__, function.__globals__ | known, function.__name__, function.__defaults__)
+    replacements = {name: value.for_numba() for name, value in called.items() if hasattr(value, "for_numba")}
+    copy = types.FunctionType(
+        function.__code__, function.__globals__ | replacements, function.__name__, function.__defaults__
+    )
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
     return njit(copy, forceinline=forceinline, **options)  # type: ignore[call-overload]
 
 
 def compiled(loop: Any, arguments: Sequence[Any]) -> Kept:
-    """Compile what `dispatcher` made for arguments like these. Raises numba's own errors for what it cannot compile."""
+    """Compile a function of `dispatcher` for arguments like these. Raises numba's errors for code it cannot compile."""
     from numba import typeof
     from numba.core.types import BaseTuple, none, unliteral
 
@@ -93,7 +95,7 @@ def name(function: Callable[..., Any], kinds: Sequence[Any]) -> str:
     """The file name of a loop's code for such arguments."""
     source = Path(function.__code__.co_filename).resolve().parent
     what = f"{function.__module__}.{function.__qualname__}{kinds}{_platform()}"
-    parts = [hashlib.sha256(said.encode()).hexdigest()[:16] for said in (what, room_stamp(source) + room_stamp(_HERE))]
+    parts = [hashlib.sha256(text.encode()).hexdigest()[:16] for text in (what, room_stamp(source) + room_stamp(_HERE))]
     return f"{function.__qualname__}-{'-'.join(parts)}.o"
 
 
@@ -102,9 +104,9 @@ def kept(file: str) -> Kept | None:
     for folder in folders():
         with suppress(OSError, ValueError, TypeError, KeyError):
             head, content = (folder / file).read_bytes().split(b"\n", 1)
-            said = json.loads(head)
-            if said.pop("sha256") == hashlib.sha256(content).hexdigest():
-                return Kept(**said, content=content)
+            fields = json.loads(head)
+            if fields.pop("sha256") == hashlib.sha256(content).hexdigest():
+                return Kept(**fields, content=content)
     return None
 
 
@@ -113,13 +115,13 @@ def keep(file: str, code: Kept) -> None:
 
     Of what was compiled from earlier sources, the newest stay: several checkouts may use one installation.
     """
-    said = {**asdict(code), "sha256": hashlib.sha256(code.content).hexdigest()}
-    del said["content"]
+    fields = {**asdict(code), "sha256": hashlib.sha256(code.content).hexdigest()}
+    del fields["content"]
     for folder in folders():
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             temporary = folder / f"{file}.{os.getpid()}"
-            temporary.write_bytes(json.dumps(said).encode() + b"\n" + code.content)
+            temporary.write_bytes(json.dumps(fields).encode() + b"\n" + code.content)
             temporary.replace(folder / file)
             same = folder.glob(f"{file.rpartition('-')[0]}-*.o")
             for older in sorted(same, key=lambda path: path.stat().st_mtime_ns)[:-_MOST_KEPT]:

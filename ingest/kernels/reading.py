@@ -139,11 +139,11 @@ def _digits(data, at, low, high, offset, spec, out, target, step, written, c, k)
     nibbles = 2 * spec.length
     word, value, good = np.uint64(0), np.uint64(0), False
     for i in range(low, high):
-        found = load_8(data, at[i] + offset) >> np.uint64(64 - 4 * nibbles)
-        if found != word:
-            word, value, good = found, np.uint64(0), found & np.uint64(15) >= 10
+        decimal = load_8(data, at[i] + offset) >> np.uint64(64 - 4 * nibbles)
+        if decimal != word:
+            word, value, good = decimal, np.uint64(0), decimal & np.uint64(15) >= 10
             for n in range(nibbles - 1, 0, -1):
-                digit = (found >> np.uint64(4 * n)) & np.uint64(15)
+                digit = (decimal >> np.uint64(4 * n)) & np.uint64(15)
                 good = good and digit <= 9
                 value = value * np.uint64(10) + digit
             if spec.kind == DATE:
@@ -417,8 +417,8 @@ def read_columns(data, places, limits, masks, keys, arrays, code_pages, head, ou
     """Write fields of rows as a record batch in the format of Arrow's messages, its buffers placed by `lay_out`.
 
     places: where each row starts, shape (ways to tell, rows); limits: how long it is; masks: which rows lack a field,
-    and start at a blank place; keys: shape (keys, rows); arrays: of type `ARRAY`; code_pages: tables of 256 bytes;
-    out: the batch, as long as `lay_out` said, its head filled in as for no rows; written: of type `WRITTEN`.
+    and start at a blank place; keys: shape (keys, rows); arrays: of type `ARRAY`; code_pages: tables of 256 bytes; out:
+    the batch, of the length that `lay_out` returned, its head filled in as for no rows; written: of type `WRITTEN`.
     """
     rows = places.shape[1]
     _begin(rows, masks, arrays, out, written)

@@ -19,8 +19,8 @@ def _holds_any(data, low, high):
 
 
 @kernel
-def mark_entries(data, at, limits, areas, offsets, lengths, strides, held):
-    """Mark in `held`, of shape (rows, entries) and without marks, the entries with a byte that is not zero.
+def mark_entries(data, at, limits, areas, offsets, lengths, strides, marks):
+    """Mark in `marks`, of shape (rows, entries) and without marks, the entries with a byte that is not zero.
 
     limits: bytes of each row, beyond which nothing is looked at; areas: first offset and end of each run of bytes that
     the entries take; offsets, lengths and strides: of each field in the first entry, and from one entry to the next.
@@ -32,8 +32,8 @@ def mark_entries(data, at, limits, areas, offsets, lengths, strides, held):
         if not holds:
             continue
         for c in range(offsets.shape[0]):
-            for k in range(held.shape[1]):
+            for k in range(marks.shape[1]):
                 low = offsets[c] + k * strides[c]
                 high = low + lengths[c]
                 if high <= limits[i] and _holds_any(data, at[i] + low, at[i] + high):
-                    held[i, k] = True
+                    marks[i, k] = True

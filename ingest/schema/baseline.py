@@ -25,19 +25,21 @@ class BaselineExpectation:
 def baseline_expectations(registry: Registry) -> list[BaselineExpectation]:
     """Every baseline expectation: keys are present and unique, and values keep within what their format and unit
     allow."""
-    found = []
+    expectations = []
     for layout, section in registry.tables():
         keys = ("file_id", "record_seq", "section_seq")
-        found += [BaselineExpectation(section.table, (key,), "not_null", "critical") for key in keys]
-        found.append(BaselineExpectation(section.table, keys, "unique", "critical"))
+        expectations += [BaselineExpectation(section.table, (key,), "not_null", "critical") for key in keys]
+        expectations.append(BaselineExpectation(section.table, keys, "unique", "critical"))
         if section is layout.header:
             column = section.by_name("record_type").column
-            found.append(BaselineExpectation(section.table, (column,), "between", "critical", layout.type, layout.type))
+            expectations.append(
+                BaselineExpectation(section.table, (column,), "between", "critical", layout.type, layout.type)
+            )
         for item in section.fields:
             bounds = _bounds(item)
             if bounds is not None:
-                found.append(BaselineExpectation(section.table, (item.column,), "between", "warning", *bounds))
-    return found
+                expectations.append(BaselineExpectation(section.table, (item.column,), "between", "warning", *bounds))
+    return expectations
 
 
 def _bounds(item: Field) -> tuple[float | None, float | None] | None:

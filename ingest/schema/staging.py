@@ -33,84 +33,84 @@ def view_name(section: Section) -> str:
 
 
 def columns(layout: Layout, section: Section) -> list[StagingColumn]:
-    """Every column of a section's staging view: keys, context, then the section's own fields and named bits."""
-    own = _alias(layout, section)
-    found = _keys(own) + _context(layout)
+    """Every column of a section's staging view: keys, context, then the section's fields and named bits."""
+    table_alias = _alias(layout, section)
+    view_columns = _keys(table_alias) + _context(layout)
     if section.parent:
         text = f"section_seq of the row of {section.table.removesuffix(section.name)}{section.parent} it belongs to."
-        found.append(StagingColumn("parent_seq", f"{own}.parent_seq", "UINTEGER", text))
+        view_columns.append(StagingColumn("parent_seq", f"{table_alias}.parent_seq", "UINTEGER", text))
     if section.entries:
         text = f"Ordinal of the entry in that row, from 0 to {section.entries - 1}; one of zeros alone has no row."
-        found.append(StagingColumn("entry_seq", f"{own}.entry_seq", "UINTEGER", text))
-    taken = {column.name for column in found}
+        view_columns.append(StagingColumn("entry_seq", f"{table_alias}.entry_seq", "UINTEGER", text))
+    taken = {column.name for column in view_columns}
     for item in section.fields:
         if item.name not in taken:
-            found.append(_field(item, own, section.bits_of(item)))
-        found.extend(_bit(item, bit, own) for bit in section.bits_of(item) if bit.name)
-    return found
+            view_columns.append(_field(item, table_alias, section.bits_of(item)))
+        view_columns.extend(_bit(item, bit, table_alias) for bit in section.bits_of(item) if bit.name)
+    return view_columns
 
 
 def view_sql(layout: Layout, section: Section, *, named: bool = False) -> str:
     """The query of a section's staging view; with `named`, systems are called by their names of `meta.system_name`."""
-    own = _alias(layout, section)
-    found = columns(layout, section)
+    table_alias = _alias(layout, section)
+    view_columns = columns(layout, section)
     if named:
-        sid = next(column for column in found if column.name == "smf_sid")
-        found[found.index(sid)] = replace(
+        sid = next(column for column in view_columns if column.name == "smf_sid")
+        view_columns[view_columns.index(sid)] = replace(
             sid, expression=f"coalesce(system_here.name, system_anywhere.name, {sid.expression})"
         )
     selected = ",\n".join(
-        f"  {column.expression}" + ("" if column.expression == f"{own}.{column.name}" else f" as {column.name}")
-        for column in found
+        f"  {column.expression}" + ("" if column.expression == f"{table_alias}.{column.name}" else f" as {column.name}")
+        for column in view_columns
     )
-    lines = ["select", selected, f"from raw.{section.table} as {own}", *_counted_here(own)]
-    joined = {section.name: own}
+    lines = ["select", selected, f"from raw.{section.table} as {table_alias}", *_counted_here(table_alias)]
+    joined = {section.name: table_alias}
     for other in (layout.header, product_section(layout)):
         if other is not None and other is not section:
             joined[other.name] = _alias(layout, other)
-            lines.append(_same_record(other, joined[other.name], own))
+            lines.append(_same_record(other, joined[other.name], table_alias))
     if named:
-        lines += _names(layout, own, joined)
+        lines += _names(layout, table_alias, joined)
     return "\n".join(lines) + "\n"
 
 
-def _same_record(other: Section, alias: str, own: str) -> str:
+def _same_record(other: Section, alias: str, table_alias: str) -> str:
     return (
-        f"left join raw.{other.table} as {alias}\n  on {alias}.file_id = {own}.file_id"
-        f" and {alias}.record_seq = {own}.record_seq and {alias}.section_seq = 0"
+        f"left join raw.{other.table} as {alias}\n  on {alias}.file_id = {table_alias}.file_id"
+        f" and {alias}.record_seq = {table_alias}.record_seq and {alias}.section_seq = 0"
     )
 
 
-def _names(layout: Layout, own: str, joined: dict[str, str]) -> list[str]:
-    """The joins that name the system of a record: by its sysplex and machine, as far as the record says them."""
-    said, lines = {"sysplex_name": "''", "cpc_serial": "''"}, []
-    for name in said:
-        for teller in layout.sections:
-            item = next((field for field in teller.fields if field.name == name and not field.when), None)
-            if item is None or (teller.cardinality != "one" and teller is not product_section(layout)):
+def _names(layout: Layout, table_alias: str, joined: dict[str, str]) -> list[str]:
+    """The joins that name the system of a record: by its sysplex and machine, as far as the record names them."""
+    identity, lines = {"sysplex_name": "''", "cpc_serial": "''"}, []
+    for name in identity:
+        for source in layout.sections:
+            item = next((field for field in source.fields if field.name == name and not field.when), None)
+            if item is None or (source.cardinality != "one" and source is not product_section(layout)):
                 continue
-            if teller.name not in joined:
-                joined[teller.name] = f"of_{teller.name}"
-                lines.append(_same_record(teller, joined[teller.name], own))
-            said[name] = f"coalesce(trim({_text(f'{joined[teller.name]}.{item.column}')}), '')"
+            if source.name not in joined:
+                joined[source.name] = f"of_{source.name}"
+                lines.append(_same_record(source, joined[source.name], table_alias))
+            identity[name] = f"coalesce(trim({_text(f'{joined[source.name]}.{item.column}')}), '')"
             break
     sid = _text(f"header.{layout.header.by_name('smf_sid').column}")
     for alias, file, serial in (
-        ("system_here", f"= {own}.file_id", said["cpc_serial"]),
+        ("system_here", f"= {table_alias}.file_id", identity["cpc_serial"]),
         ("system_anywhere", "is null", "''"),
     ):
         lines.append(
             f"left join meta.system_name as {alias}\n  on {alias}.file_id {file} and {alias}.smf_sid = {sid}"
-            f" and {alias}.sysplex_name = {said['sysplex_name']}\n  and {alias}.cpc_serial = {serial}"
+            f" and {alias}.sysplex_name = {identity['sysplex_name']}\n  and {alias}.cpc_serial = {serial}"
         )
     return lines
 
 
-def _counted_here(own: str) -> list[str]:
+def _counted_here(table_alias: str) -> list[str]:
     """The join that leaves out records which are counted in another file."""
     return [
         "anti join meta.record_overlap as elsewhere",
-        f"  on elsewhere.file_id = {own}.file_id and elsewhere.record_seq = {own}.record_seq",
+        f"  on elsewhere.file_id = {table_alias}.file_id and elsewhere.record_seq = {table_alias}.record_seq",
     ]
 
 
@@ -148,18 +148,22 @@ def _alias(layout: Layout, section: Section) -> str:
     return "product" if section is product_section(layout) else "section"
 
 
-def _keys(own: str) -> list[StagingColumn]:
+def _keys(table_alias: str) -> list[StagingColumn]:
     return [
-        StagingColumn("file_id", f"{own}.file_id", "UBIGINT", "Identity of the input file."),
-        StagingColumn("record_seq", f"{own}.record_seq", "UINTEGER", "Ordinal of the record in the file, from 0."),
-        StagingColumn("section_seq", f"{own}.section_seq", "UINTEGER", "Ordinal of the section in its record, from 0."),
+        StagingColumn("file_id", f"{table_alias}.file_id", "UBIGINT", "Identity of the input file."),
+        StagingColumn(
+            "record_seq", f"{table_alias}.record_seq", "UINTEGER", "Ordinal of the record in the file, from 0."
+        ),
+        StagingColumn(
+            "section_seq", f"{table_alias}.section_seq", "UINTEGER", "Ordinal of the section in its record, from 0."
+        ),
     ]
 
 
 def _context(layout: Layout) -> list[StagingColumn]:
     header = layout.header
     clock, date = header.by_name("written_clock_us").column, header.by_name("written_date").column
-    found = [
+    context = [
         StagingColumn(
             "smf_sid",
             _text(f"header.{header.by_name('smf_sid').column}"),
@@ -175,16 +179,16 @@ def _context(layout: Layout) -> list[StagingColumn]:
     ]
     product = product_section(layout)
     if product is None:
-        return found
+        return context
     if layout.product == "cics":
-        return [*found, *(_field(product.by_name(name), "product", ()) for name in ("applid", "release_code"))]
+        return [*context, *(_field(product.by_name(name), "product", ()) for name in ("applid", "release_code"))]
     start = f"product.{product.by_name('interval_start_clock_s').column}::BIGINT"
     local = (
         f"product.{product.by_name('interval_start_date').column}"
         f" + to_seconds({start} // 10000 * 3600 + {start} // 100 % 100 * 60 + {start} % 100)"
     )
     return [
-        *found,
+        *context,
         StagingColumn("interval_start_local", local, "TIMESTAMP", "Local time at which the interval started."),
         *_start_utc(product),
         *(_field(product.by_name(name), "product", ()) for name in ("interval_s", "sysplex_name", "system_name")),
@@ -222,8 +226,8 @@ def _text(column: str) -> str:
     return f"rtrim({column}, chr(0) || ' ')"
 
 
-def _field(item: Field, own: str, bits: tuple[Bit, ...]) -> StagingColumn:
-    column = f"{own}.{item.column}"
+def _field(item: Field, table_alias: str, bits: tuple[Bit, ...]) -> StagingColumn:
+    column = f"{table_alias}.{item.column}"
     if item.count > 1:
         expression, kind = _EXPRESSIONS[item.form.name](item, "x")
         expression, kind = f"list_transform({column}, lambda x: {expression})", f"{kind}[]"
@@ -237,8 +241,8 @@ def _field(item: Field, own: str, bits: tuple[Bit, ...]) -> StagingColumn:
     return StagingColumn(item.name, expression, kind, text)
 
 
-def _bit(item: Field, bit: Bit, own: str) -> StagingColumn:
-    column = f"{own}.{item.column}"
+def _bit(item: Field, bit: Bit, table_alias: str) -> StagingColumn:
+    column = f"{table_alias}.{item.column}"
     shift = item.length * 8 - 1 - bit.last
     text = f"{bit.meaning} IBM: {bit.ibm}, bit {_range(bit)} of {bit.field}."
     if bit.first == bit.last:

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ingest.files.held import Held
+from ingest.files.row_buffer import RowBuffer
 from ingest.formats.schemas import DATA_FILES
 from ingest.formats.schemas import schemas as report_schemas
 from ingest.layout_files import LOGS
@@ -101,9 +101,9 @@ class Tables:
             self.ensure(name, [(row[0], row[1] + " NOT NULL" * (row[0] == "file_id")) for row in described])
         con.execute(f"INSERT INTO {self._rows(name)} BY NAME SELECT * FROM rows")
 
-    def held(self) -> Held:
+    def held(self) -> RowBuffer:
         """Rows on their way into the tables: a statement for several hundred columns takes milliseconds."""
-        return Held(self.append, _HELD_BYTES)
+        return RowBuffer(self.append, _HELD_BYTES)
 
     def add_parts(self, found: Collection[Part]) -> None:
         """Count parts in; tables and columns that there are not yet are made first."""

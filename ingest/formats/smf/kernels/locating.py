@@ -25,10 +25,11 @@ def measure_sections(data, starts, lengths, triplets, prefixed, head_length, spa
     """Read and check the triplets of records of one layout.
 
     triplets: one row per section, in the order of their position: position, widths of offset, length and count.
-    prefixed: 1 where each entry of a section starts with its length. Fills a `plan.SectionSpans`: per record and section,
-    offset, length of one section and count; per record the length of its header, which ends where the first section starts, and
-    a fault: 0, or 4 times the number of the section plus 1 (reaches outside the record or into the header) or 2 (has no
-    length). Length and count may have 32 bits each: bounds are divided, as their product may not fit into an integer.
+    prefixed: 1 where each entry of a section starts with its length. Fills a `plan.SectionSpans`: per record and
+    section, offset, length of one section and count; per record the length of its header, which ends where the first
+    section starts, and a fault: 0, or 4 times the number of the section plus 1 (reaches outside the record or into the
+    header) or 2 (has no length). Length and count may have 32 bits each: bounds are divided, as their product may not
+    fit into an integer.
     """
     heads, offsets, sizes, counts, faults = spans
     for i in range(starts.shape[0]):

@@ -1,15 +1,15 @@
-"""Rows on their way into tables or files, held until there are enough of them to be worth a write."""
+"""A buffer of rows for tables or files, which are written when there are enough of them."""
 
 from collections.abc import Callable
 
 import pyarrow as pa
 
 _COLUMN_BYTES = 1 << 10
-"""About what a column takes whatever is in it; of many short tables that is all they take."""
+"""Approximate overhead of a column, which dominates where there are many short tables."""
 
 
-class Held:
-    """Rows held per table, in their order, until all of them take `room` bytes; then each table is handed to `write`.
+class RowBuffer:
+    """Buffered rows per table, in order. When all of them take `room` bytes, each table is handed to `write`.
 
     A write costs something for each column, however few the rows.
     """
@@ -21,8 +21,8 @@ class Held:
 
     def add(self, name: str, rows: pa.Table) -> None:
         """Add rows to a table, behind those added before."""
-        held = self._tables.setdefault(name, [])
-        if held and held[0].schema != rows.schema:
+        parts = self._tables.setdefault(name, [])
+        if parts and parts[0].schema != rows.schema:
             self._hand_over(name)
         self._tables.setdefault(name, []).append(rows)
         self._bytes += rows.get_total_buffer_size() + _COLUMN_BYTES * rows.num_columns
@@ -30,7 +30,7 @@ class Held:
             self.write()
 
     def write(self) -> None:
-        """Write what is held."""
+        """Write all buffered rows."""
         for name in list(self._tables):
             self._hand_over(name)
         self._bytes = 0
