@@ -16,7 +16,8 @@ _WITH_JEMALLOC = ("x86_64", "aarch64")
 def take_jemalloc() -> None:
     """Have Arrow, once it is loaded, take memory from jemalloc, which has fewer pages cleared anew than mimalloc.
 
-    For programs, before all else: `pa.set_memory_pool` is for arrays made by Python alone. A user's own choice stays.
+    For programs, before all else: `pa.set_memory_pool` is for arrays made by Python alone. A choice that the user made
+    stays.
     """
     if sys.platform == "linux" and platform.machine() in _WITH_JEMALLOC:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")

@@ -64,11 +64,11 @@ class Batch:
 
     tables: table name → rows; decoded: records (or reports, pages, rows of a table) that became rows; skipped: record
     type without a layout → (records, bytes); framing_bytes: bytes between records; notes: by reason code, how often
-    something was found that is worth knowing and lost nothing, such as sections longer than known; incomplete:
+    something worth a note occurred without loss, such as sections longer than their layouts; incomplete:
     `record_seq` of records of this or an earlier batch that are pieces of a split record → number of pieces missing;
     messages_only: how many of the decoded hold a message in place of data; message: the first such message;
-    identities: `record_seq`, `written_raw` and `digest` of the records that have rows (see `ingest.identity`), where
-    they were asked for.
+    identities: `record_seq`, `written_raw` and `digest` of the records that have rows (see `ingest.identity`), if
+    requested.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
@@ -86,8 +86,8 @@ class Batch:
     @property
     def records(self) -> int:
         """Every record of the part, whatever became of it."""
-        held = sum(piece.record_seq is not None for piece in self.quarantined)
-        return self.decoded + sum(count for count, _ in self.skipped.values()) + held
+        quarantined = sum(piece.record_seq is not None for piece in self.quarantined)
+        return self.decoded + sum(count for count, _ in self.skipped.values()) + quarantined
 
     @property
     def bytes_in(self) -> int:

@@ -53,8 +53,8 @@ def _constant(
 
 
 def _integer(name: str, lengths: set[int], table: dict[int, tuple[pa.DataType, str]], meaning: str) -> Format:
-    known = {length: table[_width(length)] for length in lengths}
-    return Format(name, frozenset(lengths), lambda n: known[n][0], lambda n: known[n][1], meaning)
+    types = {length: table[_width(length)] for length in lengths}
+    return Format(name, frozenset(lengths), lambda n: types[n][0], lambda n: types[n][1], meaning)
 
 
 FORMATS: dict[str, Format] = {
@@ -72,9 +72,9 @@ FORMATS: dict[str, Format] = {
         _constant("packed_time", {4}, pa.uint32(), "UINTEGER", "Packed time of day 0hhmmssF as the number hhmmss."),
         _constant("packed_interval", {4}, pa.uint32(), "UINTEGER", "Packed length mmsstttF as the number mmssttt."),
         _constant("hundredths", {4}, pa.uint32(), "UINTEGER", "Hundredths of a second since local midnight."),
-        _constant("tod", {8}, pa.timestamp("us"), "TIMESTAMP", "Store clock, raw value kept beside; NULL when zero."),
+        _constant("tod", {8}, pa.timestamp("us"), "TIMESTAMP", "Store clock, raw value also kept; NULL when zero."),
         _constant("tod_upper", {4}, pa.timestamp("us"), "TIMESTAMP", "First half of a store clock, 1.05 s to a step."),
-        _constant("stcke", {16}, pa.timestamp("us"), "TIMESTAMP", "Extended store clock, raw bytes kept beside."),
+        _constant("stcke", {16}, pa.timestamp("us"), "TIMESTAMP", "Extended store clock, raw bytes also kept."),
         _constant(
             "tod_duration",
             {8},

@@ -57,7 +57,7 @@ _USUAL_SEGMENT = 64
 
 
 class Dating(NamedTuple):
-    """What every record of a kind has by which it is known among other bytes.
+    """The mark by which every record of a kind is recognized among other bytes.
 
     offset: of a packed date, from the record's descriptor on, whose first byte is `highest` at most; or, below zero, of
     a store clock and a number, eight bytes each, from the record's end; records are numbered without a gap.
@@ -97,11 +97,11 @@ _NONE = np.empty(0, np.int64)
 
 
 class FramingError(ValueError):
-    """Input in which no records can be told apart. The message names the file, the offset and what to do."""
+    """Input in which no records can be delimited. The message names the file, the offset and what to do."""
 
 
 class ChainBroken(FramingError):
-    """The descriptors of a stretch of a dump do not lead to where it is said to end."""
+    """The descriptors of a stretch of a dump do not lead to its stated end."""
 
     def __init__(self) -> None:
         super().__init__("descriptors do not lead to where the stretch ends; the file changed while it was read")
@@ -111,7 +111,7 @@ class ChainBroken(FramingError):
 class Frames:
     """Logical records of one stretch of a dump.
 
-    buffer: bytes that hold them, `BLANK_BYTES` of zeros at its end, valid until the next stretch is asked for. starts,
+    buffer: bytes that hold them, `BLANK_BYTES` of zeros at its end, valid until the next stretch is requested. starts,
     lengths: where each record stands in the buffer, its descriptor included; offsets: where it started in the input.
     framing_bytes: descriptors that are in no record.
     """
@@ -137,7 +137,7 @@ class Frames:
 
 @dataclass(slots=True)
 class _Scan:
-    """What a pass over a stretch found: its segments, how far it came and why it stopped."""
+    """Result of a pass over a stretch: its segments, how far it came and why it stopped."""
 
     starts: Ints
     lengths: Ints
@@ -190,8 +190,8 @@ def read_frames(
     stream: binary input, read once from its position to its end; name: what errors call it. A cut or damaged dump
     yields what stands before the damage and the rest as quarantined bytes; of dated records also what stands behind it,
     from where a few records, or all of the block or input that are left, follow one another again, with block
-    descriptors or without. Which records there are does not depend on `batch_bytes`. Raises FramingError when no record
-    is found at the beginning or within `SEARCHED_BYTES` of it.
+    descriptors or without. Which records there are does not depend on `batch_bytes`. Raises FramingError when there is
+    no record at the beginning or within `SEARCHED_BYTES` of it.
 
     begin, end: where the records to read begin and end, if not with the input, whose position is then at `begin`: they
     are those that reading all of it gives there. Raises ChainBroken where no chain of descriptors leads from one to the
@@ -218,23 +218,23 @@ def read_frames(
             try:
                 framing = detect(buffer[: min(filled, HEAD_BYTES)], name, final and filled <= HEAD_BYTES, dating)
             except FramingError as error:
-                # The beginning may be missing, or something else stand there: in blocks, records are found either way.
+                # The beginning may be missing or be something else: a search in blocks meets records either way.
                 refused, framing, lost = error, "bdw", _Lost(0, cut=False, first=1)
                 continue
         if lost:
             most = SEARCHED_BYTES + 2 * CHAIN_BYTES if refused else filled
             searched, whole = buffer[: min(filled, most)], final and filled <= most
-            used, found = lost.search(searched, framing, whole, resumed < MAX_RESUMED, dating)
-            if refused and not found:
+            used, has_records = lost.search(searched, framing, whole, resumed < MAX_RESUMED, dating)
+            if refused and not has_records:
                 raise refused
             refused = None
-            if lost.length and (found or final):
-                yield Frames(buffer, _NONE, _NONE, _NONE, 0, [lost.piece(found)])
-            if final and not found:
+            if lost.length and (has_records or final):
+                yield Frames(buffer, _NONE, _NONE, _NONE, 0, [lost.piece(has_records)])
+            if final and not has_records:
                 if end:
                     raise ChainBroken
                 return
-            if found:
+            if has_records:
                 framing, left = ("rdw", 0) if lost.left < 0 else (framing, lost.left)
                 lost, resumed = None, resumed + 1
         else:
@@ -266,7 +266,7 @@ def read_frames(
 class _Lost:
     """Bytes from `offset` on from which no descriptor leads to another; `cut` if one leads beyond the input's end.
 
-    first: the first place where records may be found again; left: what is left of the block where they are, -1 where
+    first: the first place where records may start again; left: what is left of the block where they are, -1 where
     blocks have ended.
     """
 
@@ -289,18 +289,18 @@ class _Lost:
         self.length += used
         return used, at >= 0
 
-    def piece(self, found: bool) -> Quarantined:
+    def piece(self, has_records: bool) -> Quarantined:
         """All of them, for the quarantine."""
-        if self.cut and not found:
+        if self.cut and not has_records:
             detail = "the input ends inside a record; transfer it again"
             return Quarantined(self.offset, self.length, "truncated_record", detail, self.raw)
-        where = f"; records follow one another again from offset {self.offset + self.length} on" if found else ""
+        where = f"; records follow one another again from offset {self.offset + self.length} on" if has_records else ""
         remedy = "transfer the dump again"
-        if self.zeros and not found:
+        if self.zeros and not has_records:
             where = ": zeros fill the rest of the file"
             remedy = "nothing is missing if they are padding, as the size of the data set tells"
         elif _is_text(np.frombuffer(self.raw, np.uint8)):
-            remedy = "this is text: give it a file of its own, or transfer the dump again without translation"
+            remedy = "this is text: put it into a separate file, or transfer the dump again without translation"
         detail = f"no descriptor leads on from here: X'{self.raw[:8].hex().upper()}'{where}; {remedy}"
         return Quarantined(self.offset, self.length, "framing_lost", detail, self.raw)
 
@@ -341,14 +341,14 @@ class Span(NamedTuple):
 def spans(head: Bytes, framing: str) -> list[Span]:
     """The segments at the start of an input in this framing, as far as descriptors lead; the last one may be cut."""
     scan = _scan(head, framing, 0)
-    found = [
+    segments = [
         Span(start, length, code > 1, code in (1, 3))
         for start, length, code in zip(scan.starts.tolist(), scan.lengths.tolist(), scan.codes.tolist(), strict=True)
     ]
     at = scan.consumed + (4 if framing == "bdw" and not scan.left else 0)
     if scan.stop == _ENDED and at + 4 <= head.size and head[at + 2] <= _LAST_CODE and not head[at + 3]:
-        found.append(Span(at, int(head[at]) << 8 | int(head[at + 1]), bool(head[at + 2] > 1), True))
-    return found
+        segments.append(Span(at, int(head[at]) << 8 | int(head[at + 1]), bool(head[at + 2] > 1), True))
+    return segments
 
 
 def search_records(head: Bytes, dating: Dating) -> int:
@@ -395,13 +395,13 @@ def _is_text(start: Bytes) -> bool:
 
 
 def _diagnosis(head: Bytes) -> str:
-    found = f"no record descriptor at offset 0, which holds X'{head[:8].tobytes().hex().upper()}'"
+    symptom = f"no record descriptor at offset 0, which holds X'{head[:8].tobytes().hex().upper()}'"
     if not head.any():
-        return f"{found}: the file holds only zeros; transfer it again"
+        return f"{symptom}: the file holds only zeros; transfer it again"
     if _is_text(head):
-        return f"{found}: this is text; SMF dumps are binary, transfer the dump again without translation"
+        return f"{symptom}: this is text; SMF dumps are binary, transfer the dump again without translation"
     return (
-        f"{found}: this is not an SMF dump or an IMS log, its beginning is missing, or it was changed in transfer. "
+        f"{symptom}: this is not an SMF dump or an IMS log, its beginning is missing, or it was changed in transfer. "
         "Transfer the whole file again in binary with descriptors"
     )
 
@@ -457,15 +457,15 @@ def _fill(stream: ByteStream, buffer: Bytes, filled: int, wanted: int) -> tuple[
 
 
 def _scan(data: Bytes, framing: str, left: int) -> _Scan:
-    capacity, found = data.size // _USUAL_SEGMENT, -1
-    while found < 0 or found > capacity:
-        capacity = max(capacity, found)
+    capacity, count = data.size // _USUAL_SEGMENT, -1
+    while count < 0 or count > capacity:
+        capacity = max(capacity, count)
         starts, lengths, block_left = (np.empty(capacity, np.int64) for _ in range(3))
         codes = np.empty(capacity, np.uint8)
-        found, consumed, stop, blocks, ended = scan_segments(
+        count, consumed, stop, blocks, ended = scan_segments(
             data, framing == "bdw", left, starts, lengths, codes, block_left
         )
-    return _Scan(starts[:found], lengths[:found], codes[:found], block_left[:found], consumed, stop, blocks, ended)
+    return _Scan(starts[:count], lengths[:count], codes[:count], block_left[:count], consumed, stop, blocks, ended)
 
 
 def _first_block(data: Bytes, scan: _Scan, dating: Dating) -> int:
@@ -496,7 +496,7 @@ def _logical(buffer: Bytes, spill: int, base: int, scan: _Scan) -> tuple[Frames,
         return frames, scan.consumed, scan.left
     size = len(scan.starts)
     starts, lengths, firsts, bad = (np.empty(size, np.int64) for _ in range(4))
-    found, orphans, open_at = join_segments(
+    count, orphans, open_at = join_segments(
         buffer, spill, scan.starts, scan.lengths, scan.codes, MAX_LOGICAL_RECORD, starts, lengths, firsts, bad
     )
     used, left = scan.consumed, scan.left
@@ -513,8 +513,8 @@ def _logical(buffer: Bytes, spill: int, base: int, scan: _Scan) -> tuple[Frames,
         )
         for place in dropped
     ]
-    payload = int(lengths[:found].sum()) + int(scan.lengths[dropped].sum())
+    payload = int(lengths[:count].sum()) + int(scan.lengths[dropped].sum())
     frames = Frames(
-        buffer, starts[:found], lengths[:found], scan.starts[firsts[:found]] + base, used - payload, quarantined
+        buffer, starts[:count], lengths[:count], scan.starts[firsts[:count]] + base, used - payload, quarantined
     )
     return frames, used, left

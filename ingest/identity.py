@@ -64,8 +64,8 @@ def of_rows(frames: Frames, first: int, tables: Iterable[pa.Table], dating: Dati
     sequence = np.sort(np.concatenate(columns))
     places = sequence.astype(np.int64) - first
     chosen = Frames(frames.buffer, frames.starts[places], frames.lengths[places], frames.offsets[places], 0)
-    found = identities(chosen, first, dating)
-    return of_columns({"record_seq": sequence, "written_raw": found.written, "digest": found.digest})
+    identity = identities(chosen, first, dating)
+    return of_columns({"record_seq": sequence, "written_raw": identity.written, "digest": identity.digest})
 
 
 def identities(frames: Frames, first: int = 0, dating: Dating = SMF_DATE) -> Identities:

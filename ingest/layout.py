@@ -60,7 +60,7 @@ class Field:
     raw: tuple[str, pa.DataType, str] | None = field(init=False)
 
     def __post_init__(self) -> None:
-        """Derive what is asked for again and again.
+        """Derive properties that are read often.
 
         column: name of the raw column, the IBM name in lower case; end: first offset after the field; arrow: type of
         the raw column; raw: name, Arrow and DuckDB type of the column that keeps the raw value, if there is one.
@@ -128,8 +128,8 @@ class Sum:
 class Place:
     """Where a section stands that no triplet places: its start, the bytes of each row, and how many rows there are.
 
-    start: None behind the section before; size: None for what is left of the record; its field may be one of the row's
-    own; rows: None for as many as fit before `until`, an offset, or before the end of the record; flag: the bit of the
+    start: None behind the section before; size: None for what is left of the record; its field may be one of the
+    row; rows: None for as many as fit before `until`, an offset, or before the end of the record; flag: the bit of the
     header without which there is none.
     """
 
@@ -144,8 +144,8 @@ class Place:
 class Section:
     """One kind of section of a record, which becomes one raw table.
 
-    parent: name of the section whose rows say where this one's are, by a triplet of their own or, with walk `chained`,
-    because each entry behind the parent's own starts with its length; code: the type of the entries of a chain that
+    parent: name of the section whose rows say where this one's are, by a triplet in the parent or, with walk `chained`,
+    because each entry behind the parent's first starts with its length; code: the type of the entries of a chain that
     are this section's, None for all that are no other section's; entries: with walk `repeated`, how many of them each
     row of the parent holds, of which those of zero bytes make no rows, and where fields stand in it, offsets being
     those of the first entry; note: what a reader of its rows should know.
@@ -179,8 +179,8 @@ class Section:
         if self.entries:
             columns.append(pa.field("entry_seq", pa.uint32(), False))
         for item in self.fields:
-            said = {"name": item.name, "description": item.meaning, "unit": item.unit or item.form.unit}
-            metadata = {key: value for key, value in said.items() if value}
+            texts = {"name": item.name, "description": item.meaning, "unit": item.unit or item.form.unit}
+            metadata = {key: value for key, value in texts.items() if value}
             columns.append(pa.field(item.column, item.arrow, metadata=metadata))
             if item.raw:
                 columns.append(pa.field(*item.raw[:2], metadata={"description": f"{item.column} as recorded"}))
@@ -229,7 +229,7 @@ class Layout:
     """One record type with the subtypes its layout holds for; no subtypes means all of them.
 
     when tells records of the same type and subtype apart that are laid out differently, by a field of the header.
-    handler names the code that reads what no layout can say, such as records that describe their own fields; handled
+    handler names the code that reads what no layout can describe, such as records that list their fields; handled
     are the tables it yields besides those of the sections.
     """
 

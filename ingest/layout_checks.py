@@ -62,7 +62,7 @@ def check_document(document: Mapping[str, Any]) -> None:
     _entries("[record]", document["record"], _RECORD, ("name", "title"))
     if not all(_is(item, int) for item in document["record"].get("subtypes", ())):
         raise ValueError("[record]: subtypes is a list of whole numbers, such as [1, 2]")
-    for kind, known, needed in (
+    for kind, types, needed in (
         ("section", _SECTION, ("name", "title", "fields")),
         ("handled", _HANDLED, ("name", "title")),
     ):
@@ -70,12 +70,12 @@ def check_document(document: Mapping[str, Any]) -> None:
             if not isinstance(entry, dict):
                 raise ValueError(f"{kind} {number} is no table; begin each with [[{kind}]]")
             name = entry.get("name", number)
-            _entries(f"section {name}", entry, known, needed)
+            _entries(f"section {name}", entry, types, needed)
             _lines(f"section {name}", entry)
 
 
 def check_including(where: str, entry: Mapping[str, Any]) -> None:
-    """As :func:`check_document` of what a section says of the part it includes, and of its own lines as a list."""
+    """As :func:`check_document`, for a section's entries about the part it includes and for its list of lines."""
     _entries(where, {name: value for name, value in entry.items() if name in _INCLUDING}, _INCLUDING, ())
 
 
@@ -93,9 +93,9 @@ def line_of(text: str, message: str) -> int | None:
     patterns += [rf'name *= *"{re.escape(section[1])}"'] if section else []
     first = re.search(patterns[-1], text) if section else None
     for pattern in patterns:
-        found = re.compile(pattern).search(text, first.start() if first else 0) or re.search(pattern, text)
-        if found:
-            return text.count("\n", 0, found.start()) + 1
+        match = re.compile(pattern).search(text, first.start() if first else 0) or re.search(pattern, text)
+        if match:
+            return text.count("\n", 0, match.start()) + 1
     return None
 
 
@@ -108,18 +108,18 @@ def _lines(where: str, entry: Mapping[str, Any]) -> None:
         _none(where, line)
 
 
-def _entries(where: str, entry: Mapping[str, Any], known: Mapping[str, type], needed: Sequence[str]) -> None:
+def _entries(where: str, entry: Mapping[str, Any], types: Mapping[str, type], needed: Sequence[str]) -> None:
     for name in needed:
         if name not in entry:
             raise ValueError(f"{where} lacks the entry {name!r}")
     for name, value in entry.items():
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+        if name not in types:
+            near = get_close_matches(name, types, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(types)}"
             raise ValueError(f"{where}: there is no entry {name!r}; {hint}")
-        if not _is(value, known[name]):
-            raise ValueError(f"{where}: {name} must be {_WORDS[known[name]]}, not {value!r}")
-        if known[name] is int and value < 0:
+        if not _is(value, types[name]):
+            raise ValueError(f"{where}: {name} must be {_WORDS[types[name]]}, not {value!r}")
+        if types[name] is int and value < 0:
             raise ValueError(f"{where}: {name} is {value}; it cannot be negative")
 
 

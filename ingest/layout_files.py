@@ -147,8 +147,8 @@ def _entries(fields: tuple[Field, ...], name: str) -> tuple[int, tuple[Field, ..
     """How many entries a repeated section has in each row of its parent, and the fields of one."""
     counts = {item.count for item in fields}
     if len(counts) > 1 or counts == {1}:
-        found = ", ".join(map(str, sorted(counts)))
-        raise ValueError(f"section {name}: fields of a repeated section have one [count], 2 or more, not {found}")
+        numbers = ", ".join(map(str, sorted(counts)))
+        raise ValueError(f"section {name}: fields of a repeated section have one [count], 2 or more, not {numbers}")
     for item in fields:
         if item.when or item.is_rest:
             raise ValueError(f"section {name}, field {item.ibm}: a repeated section has no conditions and no rest")
@@ -382,7 +382,7 @@ def _check_repeated(section: Section, holder: Section, before: Sequence[Section]
 
 
 def _check_selection(layout: Layout, section: Section, other: str, index: str) -> None:
-    """The section that selects rows of another is placed before it, and has the fields it is asked for."""
+    """The section that selects rows of another is placed before it, and has the fields that select."""
     before = [item for item in layout.placed if item.name == other]
     if not before or not before[0].triplet or not section.triplet:
         raise ValueError(f"section {section.name}: selected_by names {other}, no section that the header places")

@@ -1,8 +1,8 @@
 """Parts that sections of several layouts share: heads, product sections, identifications.
 
-A section with `include = "NAME"` begins with the fields and bits of `parts/NAME.toml`, which stands beside its layout
-or among the built-in ones. IBM's names are those of the part behind the section's `prefix`; `confidence`, where the
-section gives one, is that of all included fields. A part may include another.
+A section with `include = "NAME"` begins with the fields and bits of `parts/NAME.toml`, which is in the folder of its
+layout or among the built-in ones. IBM's names are those of the part behind the section's `prefix`; `confidence`, where
+the section gives one, is that of all included fields. A part may include another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ BUILT_IN = Path(__file__).parent / "layouts" / "parts"
 
 
 def expanded(entry: Mapping[str, Any], folder: Path, within: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """A section with the lines of the part it includes before its own.
+    """A section with the lines of the part it includes, followed by the section's lines.
 
     ``folder`` is that of the layout file, ``within`` the parts that the section is of. Raises ValueError for an unknown
     part, and for one that cannot be used.
@@ -41,12 +41,12 @@ def expanded(entry: Mapping[str, Any], folder: Path, within: tuple[Path, ...] = 
 
 def _part(name: str, folder: Path, within: tuple[Path, ...]) -> dict[str, Sequence[Any]]:
     places = (place / f"{name}.toml" for place in (folder, BUILT_IN))
-    path = next((found for found in places if found.is_file() and found not in within), None)
+    path = next((file for file in places if file.is_file() and file not in within), None)
     if path is None:
-        known = sorted({found.stem for place in (folder, BUILT_IN) for found in place.glob("*.toml")})
+        parts = sorted({file.stem for place in (folder, BUILT_IN) for file in place.glob("*.toml")})
         raise ValueError(
             f"include names {name!r}, which is no part in {folder} or {BUILT_IN}, or the one it stands in; known: "
-            f"{', '.join(known)}"
+            f"{', '.join(parts)}"
         )
     return _read(path, path.stat().st_mtime_ns, (*within, path))
 

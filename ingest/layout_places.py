@@ -16,18 +16,18 @@ def place(entry: Mapping[str, Any], section: Section, header: Section) -> Place 
     """
     if not {"start", "size", "rows", "until", "flag"} & entry.keys():
         return None
-    own = {item.ibm: item for item in section.fields}
-    known = {item.ibm: item for item in header.fields}
+    section_fields = {item.ibm: item for item in section.fields}
+    header_fields = {item.ibm: item for item in header.fields}
     flag = None
     if "flag" in entry:
         flag = next((bit for bit in header.bits if bit.ibm == entry["flag"]), None)
         if flag is None:
             raise ValueError(f"section {section.name}: flag names {entry['flag']}, no bit of the header")
     return Place(
-        start=_sum(entry, "start", section.name, known),
-        size=_sum(entry, "size", section.name, known | own),
-        rows=_sum(entry, "rows", section.name, known),
-        until=_sum(entry, "until", section.name, known),
+        start=_sum(entry, "start", section.name, header_fields),
+        size=_sum(entry, "size", section.name, header_fields | section_fields),
+        rows=_sum(entry, "rows", section.name, header_fields),
+        until=_sum(entry, "until", section.name, header_fields),
         flag=flag,
     )
 

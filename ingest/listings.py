@@ -1,4 +1,4 @@
-"""Assembly listings of DSECTs into layout files: an installation's own macros say where its fields stand.
+"""Assembly listings of DSECTs into layout files: an installation's macros give the offsets of its fields.
 
 Source: listings of the High Level Assembler, whose heading names the columns: `Loc`, `Stmt` and `Source Statement`.
 """
@@ -64,25 +64,25 @@ def read_listing(text: str) -> list[Dsect]:
     Fields without a name, and those that lay others out anew, are left out. A constant (EQU) with one bit after a field
     of one byte is a bit of it.
     """
-    found: list[Dsect] = []
+    dsects: list[Dsect] = []
     for location, label, operation, operands, remark in _statements(text):
         if operation == "DSECT":
-            found.append(Dsect(label))
+            dsects.append(Dsect(label))
         elif operation == "CSECT":
-            found.append(Dsect(""))
-        elif found and operation in ("DS", "DC") and location is not None and label:
+            dsects.append(Dsect(""))
+        elif dsects and operation in ("DS", "DC") and location is not None and label:
             place = _place(label, location, operands, remark)
-            if place is not None and (not found[-1].places or place.offset >= found[-1].places[-1].end):
-                found[-1].places.append(place)
-        elif found and found[-1].places and operation == "EQU" and label:
-            last, flag = found[-1].places[-1], _FLAG.fullmatch(operands)
+            if place is not None and (not dsects[-1].places or place.offset >= dsects[-1].places[-1].end):
+                dsects[-1].places.append(place)
+        elif dsects and dsects[-1].places and operation == "EQU" and label:
+            last, flag = dsects[-1].places[-1], _FLAG.fullmatch(operands)
             value = int(flag[1], 16) if flag and flag[1] else int(flag[2], 2) if flag else 0
             if last.form == "flags" and value.bit_count() == 1:
-                found[-1].bits.append((last.name, 8 - value.bit_length(), label, remark))
-    found = [each for each in found if each.name and each.places]
-    if not found:
+                dsects[-1].bits.append((last.name, 8 - value.bit_length(), label, remark))
+    dsects = [each for each in dsects if each.name and each.places]
+    if not dsects:
         raise ListingError("the listing has no DSECT with fields; assemble the macro with PRINT GEN and LIST")
-    return found
+    return dsects
 
 
 def _statements(text: str) -> Iterator[tuple[int | None, str, str, str, str]]:
@@ -121,7 +121,7 @@ def _operands(text: str) -> tuple[str, str]:
 
 
 def _place(label: str, location: int, operands: str, remark: str) -> Place | None:
-    """The field of a statement; None without bytes of its own, or of several operands."""
+    """The field of a statement; None if it has no bytes or several operands."""
     match = _OPERAND.match(operands)
     if match is None or "," in re.sub(r"'[^']*'", "", operands):
         return None
@@ -155,17 +155,17 @@ def extended(layout: Layout, section: Section, dsect: Dsect, origin: str) -> str
     lines = _field_lines(further, {item.name for item in section.fields}, dsect.name)
     rest = section.rest
     if rest is None:
-        block = re.sub(r"(?ms)^(fields = \[\n.*?)^\]$", lambda found: found[1] + lines + "]", block, count=1)
+        block = re.sub(r"(?ms)^(fields = \[\n.*?)^\]$", lambda match: match[1] + lines + "]", block, count=1)
     else:
         place = rf'(?m)^(  \["{rest.name}", "{re.escape(rest.ibm)}", )\d+(, 0, .*\n)'
-        block = re.sub(place, lambda found: f"{lines}{found[1]}{end}{found[2]}", block, count=1)
+        block = re.sub(place, lambda match: f"{lines}{match[1]}{end}{match[2]}", block, count=1)
     block = re.sub(r"(?m)^length = \d+$", f"length = {end}", block, count=1)
     block = _with_bits(block, _bit_lines(dsect, further))
-    said = f"From byte {further[0].offset} on: {origin}."
+    note = f"From byte {further[0].offset} on: {origin}."
     if re.search(r'(?m)^note = "', block):
-        block = re.sub(r'(?m)^(note = ".*)"$', lambda found: f'{found[1]} {said}"', block, count=1)
+        block = re.sub(r'(?m)^(note = ".*)"$', lambda match: f'{match[1]} {note}"', block, count=1)
     else:
-        block = re.sub(r"(?m)^fields = \[$", lambda found: f"note = {json.dumps(said)}\n{found[0]}", block, count=1)
+        block = re.sub(r"(?m)^fields = \[$", lambda match: f"note = {json.dumps(note)}\n{match[0]}", block, count=1)
     return "".join([*blocks[:number], block, *blocks[number + 1 :]])
 
 
@@ -214,7 +214,7 @@ def new_layout(dsect: Dsect, record_type: int, subtypes: Sequence[int], triplet:
 
 
 def origin_of(path: Path) -> str:
-    """How a file is told as a source: its name and the digest of its bytes."""
+    """A file as the source of fields: its name and the digest of its bytes."""
     return f"assembly listing {path.name}, SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()}"
 
 
@@ -245,7 +245,7 @@ def _with_bits(block: str, lines: str) -> str:
     if not lines:
         return block
     if re.search(r"(?m)^bits = \[$", block):
-        return re.sub(r"(?ms)^(bits = \[\n.*?)^\]$", lambda found: f"{found[1]}{lines}]", block, count=1)
+        return re.sub(r"(?ms)^(bits = \[\n.*?)^\]$", lambda match: f"{match[1]}{lines}]", block, count=1)
     return f"{block.rstrip()}\nbits = [\n{lines}]\n\n"
 
 

@@ -13,7 +13,7 @@ LAYOUT_DIR = Path(__file__).parent / "layouts"
 
 @dataclass(frozen=True)
 class LayoutFile:
-    """A file with a layout and what its head says. The layout is read when it is asked for: all of them take long."""
+    """A file with a layout, and the entries of its head. The layout is read on first use: reading all takes long."""
 
     path: Path
     role: str
@@ -34,7 +34,7 @@ class LayoutFile:
 
 @dataclass(frozen=True)
 class Registry:
-    """Every known layout. files: by role, as `identification` or `ims:name`, or by the name of an SMF record."""
+    """All layouts. files: by role, as `identification` or `ims:name`, or by the name of an SMF record."""
 
     files: Mapping[str, LayoutFile]
 
@@ -45,8 +45,8 @@ class Registry:
     @cached_property
     def record_files(self) -> tuple[LayoutFile, ...]:
         """The files of SMF records, in a fixed order."""
-        found = (file for file in self.files.values() if not file.role)
-        return tuple(sorted(found, key=lambda file: (file.type, file.subtypes, file.name)))
+        files = (file for file in self.files.values() if not file.role)
+        return tuple(sorted(files, key=lambda file: (file.type, file.subtypes, file.name)))
 
     @cached_property
     def layouts(self) -> tuple[Layout, ...]:
@@ -55,7 +55,7 @@ class Registry:
 
     @property
     def identification(self) -> Section:
-        """The head by which records without a layout are told apart."""
+        """The head by which records without a layout are identified."""
         return self.files["identification"].layout.header
 
     def layouts_for(self, record_type: int, subtype: int) -> list[Layout]:
@@ -78,14 +78,14 @@ class Registry:
 
     def logged(self, log: str) -> dict[tuple[int, int | None], Layout]:
         """(code, subcode or None for all) → layout of the records of a log. Raises RegistryError for two of one."""
-        found: dict[tuple[int, int | None], Layout] = {}
+        layouts: dict[tuple[int, int | None], Layout] = {}
         for layout in (file.layout for role, file in self.files.items() if role.startswith(f"{log}:")):
             for subcode in layout.subtypes or (None,):
-                other = found.setdefault((layout.type, subcode), layout)
+                other = layouts.setdefault((layout.type, subcode), layout)
                 if other is not layout:
                     shown = f"{layout.type:0{2 * LOGS[log]}X}" + (f"{subcode:02X}" if subcode is not None else "")
                     raise RegistryError(f"{layout.path}: log record X'{shown}' is already described by {other.path}")
-        return found
+        return layouts
 
     def table(self, name: str) -> tuple[Layout, Section]:
         """Layout and section of a raw table. Raises KeyError."""
@@ -118,9 +118,9 @@ def load(extra_dirs: Iterable[Path | str] = ()) -> Registry:
     A layout of a further directory replaces a built-in one of the same name. Raises RegistryError for a file that
     cannot be used and for two layouts that claim the same record.
     """
-    found = {file.role or file.name: file for file in map(_own, _files_of(LAYOUT_DIR))}
+    files = {file.role or file.name: file for file in map(_built_in, _files_of(LAYOUT_DIR))}
     further = [file for directory in extra_dirs for file in map(_further, _files_of(Path(directory)))]
-    registry = Registry(found | {file.role or file.name: file for file in further})
+    registry = Registry(files | {file.role or file.name: file for file in further})
     if further:
         refuse_overlaps(registry.layouts)
     return registry
@@ -135,7 +135,7 @@ def _files_of(directory: Path) -> list[Path]:
     return paths
 
 
-def _own(path: Path) -> LayoutFile:
+def _built_in(path: Path) -> LayoutFile:
     """A file that comes with Etalon, which tests have checked."""
     head = read_head(path)
     subtypes, read = tuple(head.get("subtypes", ())), partial(_read_once, path)
@@ -143,7 +143,7 @@ def _own(path: Path) -> LayoutFile:
 
 
 def _further(path: Path) -> LayoutFile:
-    """A file of an installation's own, checked at once."""
+    """A file of an installation, checked at once."""
     role, layout = read_layout(path)
     return LayoutFile(path, role, layout.name, layout.type, layout.subtypes, partial(_given, layout))
 
@@ -158,7 +158,7 @@ def refuse_overlaps(layouts: Sequence[Layout]) -> None:
     tables: dict[str, Layout] = {}
     for layout in sorted(layouts, key=lambda item: item.path.parent != LAYOUT_DIR):
         whole = claims.get((layout.type, None), [])
-        part = [other for (kind, _), found in claims.items() for other in found if kind == layout.type]
+        part = [other for (kind, _), claimants in claims.items() for other in claimants if kind == layout.type]
         for other in [*whole, *([] if layout.subtypes else part)]:
             if _are_distinct(layout, other):
                 continue

@@ -35,14 +35,14 @@ class Here:
     unit_bytes = 24 << 20
 
     def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """The result for each item, in their order, each when it is asked for."""
+        """The result for each item, in order, each computed on request."""
         return map(function, items)
 
 
 class Processes:
-    """Runs functions in processes, as many as there are processors unless it is said; they end with the block.
+    """Runs functions in processes, by default as many as there are processors; they end with the block.
 
-    Processes start when they are needed, each with an interpreter of its own. Where one was killed, all start anew.
+    Processes start when they are needed, each with a separate interpreter. Where one was killed, all start anew.
     """
 
     unit_bytes = 24 << 20

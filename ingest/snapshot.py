@@ -20,7 +20,7 @@ READER: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
 }
 
-#: Statements that write no file; `SET` is refused by its own words. A query may read the folder of the parts, in which
+#: Statements that write no file; `SET` is refused by DuckDB. A query may read the folder of the parts, in which
 #: DuckDB would let others write.
 _READING = ("SELECT", "MULTI", "RELATION", "PRAGMA", "CALL", "SET", "VARIABLE_SET")
 _EXPLAIN = re.compile(r"\s*explain\b(\s+analyze\b)?(\s*\([^()]*\))?(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
@@ -66,7 +66,7 @@ def connected(snapshot: str | Path, config: dict[str, Any] | None = None) -> duc
     try:
         return duckdb.connect(str(path), read_only=True, config=config or READER)
     except duckdb.Error as error:
-        # What DuckDB says of a damaged block has no class of its own.
+        # DuckDB has no exception class for a damaged block.
         if type(error) not in (duckdb.Error, duckdb.IOException, duckdb.SerializationException):
             raise
         why = str(error).splitlines()[0]
@@ -85,11 +85,13 @@ def kept_open(snapshot: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def asked(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> Iterator[duckdb.DuckDBPyRelation | None]:
-    """What a query over the published snapshot gives, to be read within the block; None of a statement without rows.
+def query_relation(
+    snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()
+) -> Iterator[duckdb.DuckDBPyRelation | None]:
+    """Result of a query over the published snapshot, to be read within the block; None for a statement without rows.
 
     The query cannot change the snapshot, and reads and writes no other file. Tables of `marts` and `meta` need not be
-    named with their schema. SnapshotMissing where nothing has been published; BadQuery, with DuckDB's own words, where
+    named with their schema. SnapshotMissing where nothing has been published; BadQuery, with DuckDB's message, where
     the query cannot be run, and for any number of statements but one.
     """
     try:
@@ -99,7 +101,7 @@ def asked(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> Ite
             if len(statements) != 1:
                 many = len(statements)
                 what = f"there are {many} statements; ask one at a time" if many else "the query is empty"
-                raise BadQuery(f"{what}; `SHOW TABLES` shows what can be asked")
+                raise BadQuery(f"{what}; `SHOW TABLES` lists the tables")
             if (kind := _kind(con, statements[0])) not in _READING:
                 raise BadQuery(f"{kind} is no query; a query reads the snapshot alone and writes no file")
             yield con.sql(sql, params=list(parameters) or None)
@@ -110,11 +112,11 @@ def asked(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> Ite
 
 
 def query(snapshot: str | Path, sql: str, parameters: Sequence[Any] = ()) -> "pa.Table":
-    """Rows of a query over the published snapshot, as `asked` takes it."""
+    """Rows of a query over the published snapshot, with the rules of `query_relation`."""
     # DuckDB opens a database of hundreds of tables while Arrow is loaded, which takes as long.
     loading = threading.Thread(target=importlib.import_module, args=["pyarrow"])
     loading.start()
-    with asked(snapshot, sql, parameters) as relation:
+    with query_relation(snapshot, sql, parameters) as relation:
         loading.join()
         import pyarrow as pa
 

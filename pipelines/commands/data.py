@@ -128,9 +128,7 @@ def ingest(
     kind: Annotated[
         ReadAs | None, typer.Option(help="Read all files as this kind. Default: recognise the kind by content.")
     ] = None,
-    runner: Annotated[
-        str | None, typer.Option(help=f"{runners.HELP} Decodes dumps of 4 MB or more.")
-    ] = None,
+    runner: Annotated[str | None, typer.Option(help=f"{runners.HELP} Decodes dumps of 4 MB or more.")] = None,
     layouts: Layouts = None,
 ) -> None:
     """Load files into the warehouse. Each content is loaded once, and every byte is accounted for."""
@@ -358,7 +356,7 @@ def sql(
     elif as_json:
         typer.echo(forms.dumps(list(forms.records(snapshot.query(published, statement))), indent=2))
     else:
-        with snapshot.asked(published, statement) as relation:
+        with snapshot.query_relation(published, statement) as relation:
             # Its truth is whether it has rows, for which DuckDB runs the query once more.
             names = [] if relation is None else forms.distinct(relation.columns)
             rows = [] if relation is None else forms.shown(relation)
