@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from ingest.batch import of_file
-from ingest.files import held
+from ingest.files import row_buffer
 from ingest.warehouse import tables
 from ingest.warehouse.tables import Tables
 from ingest.warehouse.writer import open_writer
@@ -31,7 +31,7 @@ def test_parts_of_a_table_arrive_in_order_also_with_new_columns(tmp_path: Path, 
 
 def test_what_is_held_is_bounded(tmp_path: Path, monkeypatch):
     part = of_file(7, pa.table({"record_seq": pa.array(range(1000), pa.uint32())}))
-    monkeypatch.setattr(tables, "_HELD_BYTES", 3 * (part.nbytes + held._COLUMN_BYTES))
+    monkeypatch.setattr(tables, "_HELD_BYTES", 3 * (part.nbytes + row_buffer._COLUMN_BYTES))
     with open_writer(tmp_path / "etalon.duckdb") as con:
         con.execute("CREATE SCHEMA raw")
         rows = Tables(con).held()
