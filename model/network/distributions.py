@@ -132,21 +132,6 @@ class Distribution:
         mean = self.mean
         return max(0.0, self.second_moment / (mean * mean) - 1.0) if mean > 0 else 0.0
 
-    def transform(self, s: float) -> float | None:
-        """Laplace transform, the mean of exp(-s t), at ``s`` per second; None for a kind without a closed form."""
-        m, shift = self.values[0], math.exp(-s * self.offset)
-        if self.kind == "exponential":
-            return shift / (1 + s * m)
-        if self.kind == "deterministic":
-            return shift * math.exp(-s * m)
-        if self.kind == "erlang":
-            return shift / (1 + s * m / self.shape) ** self.shape
-        if self.kind == "hyperexponential":
-            return shift * math.fsum(w / (1 + s * v) for v, w in zip(self.values, self.weights, strict=True))
-        if self.kind == "empirical":
-            return shift * math.fsum(w * math.exp(-s * v) for v, w in zip(self.values, self.weights, strict=True))
-        return None
-
     def scaled(self, factor: float) -> Distribution:
         """The same shape with every time multiplied by ``factor``."""
         values = tuple(v * factor for v in self.values)

@@ -244,22 +244,6 @@ class Arrivals:
         gap = self.interarrival
         return self.on is None and self.batch == _ONE and gap.kind == "exponential" and gap.offset == 0
 
-    def transform(self, s: float) -> float | None:
-        """Laplace transform of the time between transactions, where these come one by one after independent times;
-        None where they do not, or the distribution has no closed form.
-
-        Interrupted Poisson arrivals, on and off for exponential times, are such (Kuczura, *Bell System Technical
-        Journal* 52, 1973).
-        """
-        if self.batch != _ONE:
-            return None
-        if self.on is None or self.off is None:
-            return self.interarrival.transform(s)
-        if any(d.kind != "exponential" or d.offset for d in (self.interarrival, self.on, self.off)):
-            return None
-        rate, stop, go = 1 / self.interarrival.mean, 1 / self.on.mean, 1 / self.off.mean
-        return rate * (s + go) / (s * s + (rate + stop + go) * s + rate * go)
-
     @property
     def dispersion(self) -> float:
         """Variance over mean of the number of transactions that come in a long time; 1 for Poisson.

@@ -7,3 +7,7 @@ class NetworkError(ValueError):
 
 class RouteError(NetworkError):
     """A route that cannot be followed; the message names the class and the step."""
+
+
+class UnsupportedError(Exception):
+    """An exact method does not apply to a network; the text is the reason."""

@@ -1,108 +1,120 @@
-"""One station alone: identical exponential servers, with and without a waiting limit.
+"""One station alone: birth and death, and M/G/1 with priorities.
 
-Exact. Sources: Erlang 1917; Kleinrock, *Queueing Systems I*, 1975, chapter 3; for arrivals that are not Poisson Takács,
-*Introduction to the Theory of Queues*, 1962, chapter 2.
+Exact. ``birth_death`` has exponential service, the M/M/c and M/M/c/K queues included (Kleinrock, *Queueing Systems I*,
+1975, chapter 3). M/G/1 has Poisson arrivals per class and general service times: Cobham, *Operations Research* 2, 1954
+(non-preemptive); Kleinrock, *Queueing Systems II*, 1976, section 3.6, and Jaiswal, *Priority Queues*, 1968 (preemptive
+resume).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-#: Logarithm of a factor so large that nobody waits.
-MOST_LOG = 700.0
+Floats = NDArray[np.float64]
 
 
-class StationResult(NamedTuple):
-    """Steady state of one station.
+class BirthDeath(NamedTuple):
+    """One open station: ``queue_length``, mean ``busy`` servers or cores, ``loss_probability`` of arrivals."""
 
-    ``utilisation`` is busy servers per server; ``queue_length`` counts waiting and in service; times are in the unit of
-    the service time; ``wait_probability`` is the share of arrivals that wait; ``loss_probability`` the share refused.
-    """
-
-    utilisation: float
-    throughput: float
-    wait_probability: float
-    wait: float
-    response: float
-    waiting: float
     queue_length: float
-    empty_probability: float
+    busy: float
     loss_probability: float
 
 
-def gmc_response(transform: Callable[[float], float], rate: float, service: float, servers: int) -> float:
-    """Mean response of GI/M/c; infinity at or above saturation.
+def birth_death(
+    load: float, capacity: ArrayLike, busy: ArrayLike | None = None, places: int | None = None
+) -> BirthDeath:
+    r"""Open station that works at ``capacity[n-1]`` times one server with n customers, the last beyond.
+
+    .. math:: p_n = p_0 \prod_{i=1}^n \frac{a}{\alpha_i}
+
+    Parameters
+    ----------
+    load : arrival rate times service on one server alone.
+    capacity : (levels,) :math:`\alpha`.
+    busy : (levels,) servers at work with n customers, default the capacity itself.
+    places : customers at most; arrivals that find as many are refused. Default: no limit.
+
+    Raises
+    ------
+    ValueError
+        The load reaches the capacity of a station without limit.
+    """
+    alpha = np.asarray(capacity, dtype=float)
+    used = alpha if busy is None else np.asarray(busy, dtype=float)
+    if places is not None:
+        beyond = max(places - len(alpha), 0)
+        alpha, used = (np.concatenate((a, np.full(beyond, a[-1])))[:places] for a in (alpha, used))
+    elif load >= alpha[-1]:
+        raise ValueError(f"unstable station: load {load:g} on a capacity of {alpha[-1]:g}")
+    if load <= 0:
+        return BirthDeath(0.0, 0.0, 0.0)
+    levels = len(alpha)
+    log_p = np.concatenate(([0.0], np.cumsum(np.log(load) - np.log(alpha))))
+    # The last term stands for all states from there on.
+    ratio = load / alpha[-1] if places is None else 0.0
+    p = np.exp(log_p - log_p.max())
+    top = p[-1] / (1 - ratio)
+    total = p[:-1].sum() + top
+    n = np.arange(levels + 1)
+    length = (p[:-1] @ n[:-1] + top * (levels + ratio / (1 - ratio))) / total
+    at_work = (p[1:-1] @ used[: levels - 1] + top * used[-1]) / total
+    loss = 0.0 if places is None else float(top / total)
+    return BirthDeath(float(length), float(at_work), loss)
+
+
+def mg1_fcfs(arrival_rates: ArrayLike, mean_service: ArrayLike, second_moments: ArrayLike) -> Floats:
+    """Mean response per class of M/G/1 first come, first served (Pollaczek-Khinchine)."""
+    rates, service, second = (np.asarray(a, dtype=float) for a in (arrival_rates, mean_service, second_moments))
+    load = float(rates @ service)
+    if load >= 1:
+        return np.full(len(rates), np.inf)
+    return service + float(rates @ second) / (2 * (1 - load))
+
+
+def mg1_head_of_line(
+    arrival_rates: ArrayLike, mean_service: ArrayLike, second_moments: ArrayLike, priority: ArrayLike
+) -> Floats:
+    """Mean response per class of non-preemptive M/G/1.
 
     Args:
-        transform: Laplace transform of the time between arrivals.
-        rate: arrivals per unit time.
-        service: mean of the exponential service.
-        servers: one or more.
+        arrival_rates: per class.
+        mean_service: per class.
+        second_moments: E[S^2] per class (2 mean^2 where exponential).
+        priority: per class; a larger number is served first, equal numbers first come, first served.
+
+    Returns:
+        Mean response (wait + service) per class; infinity for classes at and below the level that saturates the server.
     """
-    if rate * service >= servers:
-        return np.inf
-    each, low, high = 1 / service, 0.0, 1.0
-    # The one root of x = transform(c mu (1 - x)) below 1: left of it the right side is the larger.
-    for _ in range(200):
-        middle = (low + high) / 2
-        if transform(servers * each * (1 - middle)) > middle:
-            low = middle
-        else:
-            high = middle
-    root = (low + high) / 2
-    total, log_product = 1 / (1 - root), 0.0
-    for j in range(1, servers + 1):
-        here = transform(j * each)
-        log_product += math.log(here) - math.log1p(-here) if here > 0 else -math.inf
-        log_ways = math.lgamma(servers + 1) - math.lgamma(j + 1) - math.lgamma(servers - j + 1)
-        log_factor = log_ways - log_product - math.log1p(-here)
-        if log_factor > MOST_LOG:
-            return service
-        # Where the fraction is 0 over 0, its value beside that point.
-        nearby = j if abs(servers * (1 - root) - j) > 1e-6 else j + 1e-4
-        near = transform(nearby * each)
-        part = (servers * (1 - near) - nearby) / (servers * (1 - root) - nearby)
-        total += math.exp(log_factor) * part
-    return float(service + 1 / total / (servers * each * (1 - root) ** 2))
-
-
-def mmck(arrival_rate: float, service: float, servers: int, capacity: int) -> StationResult:
-    """M/M/c/K: arrivals that find ``capacity`` customers (waiting and in service) are refused.
-
-    Times are those of accepted customers. ``servers`` of -1 (or more than ``capacity``) means nobody waits.
-
-    Raises:
-        ValueError: ``capacity`` is below one.
-    """
-    if capacity < 1:
-        raise ValueError(f"capacity must be at least 1, not {capacity}")
-    c = capacity if servers < 0 else min(servers, capacity)
-    offered = arrival_rate * service
-    if offered == 0:
-        return StationResult(0.0, 0.0, 0.0, 0.0, service, 0.0, 0.0, 1.0, 0.0)
-    n = np.arange(capacity + 1)
-    steps = np.log(offered) - np.log(np.minimum(n[1:], c))
-    log_p = np.concatenate(([0.0], np.cumsum(steps)))
-    p = np.exp(log_p - log_p.max())
-    p /= p.sum()
-    throughput = arrival_rate * (1 - p[-1])
-    length = float(p @ n)
-    response = length / throughput
-    waiting = float(p @ np.maximum(n - c, 0))
-    servers_shown = c if servers < 0 else servers
-    waits = float(p[c:capacity].sum() / (1 - p[-1])) if c < capacity else 0.0
-    return StationResult(
-        throughput * service / servers_shown,
-        float(throughput),
-        waits,
-        waiting / float(throughput),
-        response,
-        waiting,
-        length,
-        float(p[0]),
-        float(p[-1]),
+    rates, service, second, level = (
+        np.asarray(a, dtype=float) for a in (arrival_rates, mean_service, second_moments, priority)
     )
+    residual = float(rates @ second) / 2
+    response = np.empty(len(rates))
+    for r in range(len(rates)):
+        above = float((rates * service)[level > level[r]].sum())
+        at_least = float((rates * service)[level >= level[r]].sum())
+        response[r] = service[r] + residual / ((1 - above) * (1 - at_least)) if at_least < 1 else np.inf
+    return response
+
+
+def mg1_preemptive_resume(
+    arrival_rates: ArrayLike, mean_service: ArrayLike, second_moments: ArrayLike, priority: ArrayLike
+) -> Floats:
+    """Mean response per class of preemptive-resume M/G/1; arguments as for ``mg1_head_of_line``."""
+    rates, service, second, level = (
+        np.asarray(a, dtype=float) for a in (arrival_rates, mean_service, second_moments, priority)
+    )
+    response = np.empty(len(rates))
+    for r in range(len(rates)):
+        above = float((rates * service)[level > level[r]].sum())
+        at_least = float((rates * service)[level >= level[r]].sum())
+        if at_least >= 1:
+            response[r] = np.inf
+            continue
+        residual = float((rates * second)[level >= level[r]].sum()) / 2
+        response[r] = service[r] / (1 - above) + residual / ((1 - above) * (1 - at_least))
+    return response

@@ -59,9 +59,8 @@ def solve(
     as_json: Json = False,
 ) -> None:
     """Solve a queueing network exactly. If it has no exact solution, use `etalon simulate`."""
-    from model.network.exact import report
+    from model.network.exact import report, sweep_load
     from model.network.exact import solve as exact
-    from model.network.exact.sweep import sweep_load
 
     with _refusals(), compiling("the exact methods"):
         network = _network(model, capacity_table, measured_on, on, workload, pool or [])

@@ -10,7 +10,7 @@ import numpy as np
 
 from model.network import Distribution, Network
 from model.network.exact.convolution import Convolution, convolution
-from model.network.exact.mixed import mixed_product_form
+from model.network.exact.product_form import mixed_product_form
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Run, closed, opened, station, visits_route
 from tests.cases.inputs import CaseError, Floats, first, need, servers_of, station_names, vector, visits_service

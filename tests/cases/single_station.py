@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from model.network import Distribution, Network, Station, Visit
-from model.queueing.mg1 import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
-from model.queueing.stations import StationResult, mmck
+from model.queueing.stations import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Exp, Run, opened
 from tests.cases.inputs import CaseError, first, need, vector
 from tests.cases.metrics import Metrics
+from tests.oracles.erlang import StationResult, mmck
 from tests.oracles.heterogeneous import heterogeneous_as_identical, heterogeneous_mm
 from tests.oracles.product_form import mmc
 

@@ -5,6 +5,8 @@ Sources: Erlang 1917; Kleinrock, *Queueing Systems I*, 1975, chapter 3.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,3 +43,59 @@ def birth_death(births: NDArray[np.float64], deaths: NDArray[np.float64]) -> NDA
         log_p = np.concatenate(([0.0], np.cumsum(np.log(births) - np.log(deaths))))
     p = np.exp(log_p - log_p.max())
     return p / p.sum()
+
+
+class StationResult(NamedTuple):
+    """Steady state of one station.
+
+    ``utilisation`` is busy servers per server; ``queue_length`` counts waiting and in service; times are in the unit of
+    the service time; ``wait_probability`` is the share of arrivals that wait; ``loss_probability`` the share refused.
+    """
+
+    utilisation: float
+    throughput: float
+    wait_probability: float
+    wait: float
+    response: float
+    waiting: float
+    queue_length: float
+    empty_probability: float
+    loss_probability: float
+
+
+def mmck(arrival_rate: float, service: float, servers: int, capacity: int) -> StationResult:
+    """M/M/c/K: arrivals that find ``capacity`` customers (waiting and in service) are refused.
+
+    Times are those of accepted customers. ``servers`` of -1 (or more than ``capacity``) means nobody waits.
+
+    Raises:
+        ValueError: ``capacity`` is below one.
+    """
+    if capacity < 1:
+        raise ValueError(f"capacity must be at least 1, not {capacity}")
+    c = capacity if servers < 0 else min(servers, capacity)
+    offered = arrival_rate * service
+    if offered == 0:
+        return StationResult(0.0, 0.0, 0.0, 0.0, service, 0.0, 0.0, 1.0, 0.0)
+    n = np.arange(capacity + 1)
+    steps = np.log(offered) - np.log(np.minimum(n[1:], c))
+    log_p = np.concatenate(([0.0], np.cumsum(steps)))
+    p = np.exp(log_p - log_p.max())
+    p /= p.sum()
+    throughput = arrival_rate * (1 - p[-1])
+    length = float(p @ n)
+    response = length / throughput
+    waiting = float(p @ np.maximum(n - c, 0))
+    servers_shown = c if servers < 0 else servers
+    waits = float(p[c:capacity].sum() / (1 - p[-1])) if c < capacity else 0.0
+    return StationResult(
+        throughput * service / servers_shown,
+        float(throughput),
+        waits,
+        waiting / float(throughput),
+        response,
+        waiting,
+        length,
+        float(p[0]),
+        float(p[-1]),
+    )

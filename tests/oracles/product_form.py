@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from model.network.exact.convolution import Convolution
-from model.network.exact.mixed import MixedResult
-from model.queueing.stations import StationResult
-from tests.oracles.erlang import erlang_c, mmc_response
+from model.network.exact.product_form import MixedResult
+from tests.oracles.erlang import StationResult, erlang_c, mmc_response
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from model.network.exact.solution import Solution
-from model.network.exact.sweep import SweepPoint
+from model.network.exact.solve import SweepPoint
 
 
 def as_dict(solution: Solution) -> dict[str, Any]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import cast
-
 import numpy as np
 
 from model.network.arrays import Arrays, Ints
+from model.network.errors import UnsupportedError
 from model.network.exact.product_form import equal_exponential
 from model.network.exact.solution import Figures
-from model.network.exact.support import UnsupportedError
 from model.network.flows import flows
-from model.queueing.mg1 import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
-from model.queueing.stations import gmc_response, mmck
+from model.queueing.stations import birth_death, mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
 
 
 def one_poisson_queue(net: Arrays) -> Figures:
@@ -32,9 +28,10 @@ def one_poisson_queue(net: Arrays) -> Figures:
         alone = len(network.stations) == 1 and np.allclose(visits, 1) and len(set(station.speeds)) == 1
         if not (alone and station.scheduling == "fcfs" and equal_exponential(net, k)):
             raise UnsupportedError(f"station {station.name!r} turns work away and is not a single M/M/c/K queue")
-        full = mmck(float(rates.sum()), float(service[0]), station.servers, station.capacity)
+        work = float(rates.sum() * service[0])
+        full = birth_death(work, np.arange(1.0, station.servers + 1), places=station.capacity)
         throughput = throughput * (1 - full.loss_probability)
-        residence[rows, k] = full.response
+        residence[rows, k] = full.queue_length / throughput[rows].sum()
         busy[rows, k] = throughput[rows] * service
         return Figures.without_waits(net, throughput, residence, busy, "M/M/c/K")
     if station.servers != 1:
@@ -48,29 +45,6 @@ def one_poisson_queue(net: Arrays) -> Figures:
     residence[rows, k] = visits * response
     busy[rows, k] = rates * service
     return Figures.without_waits(net, throughput, residence, busy, f"M/G/1 {station.scheduling}")
-
-
-def one_renewal_queue(net: Arrays) -> Figures:
-    """GI/M/c of one class, delays after it; ``UnsupportedError`` elsewhere."""
-    rows, k = _one_queue(net)
-    network, station = net.network, net.network.stations[k]
-    if len(rows) != 1:
-        raise UnsupportedError("several classes arrive")
-    row = int(rows[0])
-    arrivals = network.classes[row].arrivals
-    if arrivals is None or arrivals.transform(1.0) is None:
-        raise UnsupportedError("times between arrivals are not independent, or have no transform")
-    flow = flows(network)
-    first = next(flow.ops[at].name for at in flow.visited(row) if flow.ops[at].kind == "visit")
-    if first != station.name or net.visits[row, k] != 1:
-        raise UnsupportedError(f"arrivals do not come to station {station.name!r} first, once each")
-    if not equal_exponential(net, k) or not net.is_plain(k):
-        raise UnsupportedError(f"station {station.name!r} serves work that is not exponential, or on unequal engines")
-    transform = cast(Callable[[float], float], arrivals.transform)
-    residence = np.where(net.delay, net.demand, 0.0)
-    residence[row, k] = gmc_response(transform, float(net.rates[row]), float(net.work[row, k]), station.servers)
-    busy = net.rates.clip(0)[:, None] * net.work
-    return Figures.without_waits(net, net.rates.clip(0), residence, busy, "GI/M/c")
 
 
 def _one_queue(net: Arrays) -> tuple[Ints, int]:

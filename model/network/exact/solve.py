@@ -1,16 +1,18 @@
-"""One call from a network to its exact steady state, or to the reasons why there is none."""
+"""The exact steady state of a network at one load or several, or the reasons why there is none."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from model.network.arrays import Arrays, Floats, as_arrays
 from model.network.bottlenecks import Limit, limits, share_with_overflow, unwaited_holding
 from model.network.description import Network
-from model.network.errors import NetworkError
+from model.network.errors import NetworkError, UnsupportedError
 from model.network.exact.methods import METHODS
 from model.network.exact.solution import Figures, Solution
-from model.network.exact.support import UnsupportedError
 from model.network.overload import most_work, overloaded_by_arrivals
 
 SIMULATE = "Estimate it with `etalon simulate MODEL.toml`"
@@ -115,3 +117,43 @@ def _share_of_limit(net: Arrays, figures: Figures, k: int) -> float:
         return float(figures.busy[:, k].sum() / most)
     alone: Floats = net.work[:, k] if len(set(station.speeds)) > 1 else figures.using[:, k]
     return float(figures.throughput @ alone / most)
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """The network with its rates and users multiplied by ``factor``: its solution, or why it has none (``refused``)."""
+
+    factor: float
+    solution: Solution | None
+    refused: str = ""
+
+
+def sweep_load(network: Network, factors: Iterable[float]) -> list[SweepPoint]:
+    """Solve the network with arrival rates and numbers of users multiplied by each factor; users are rounded.
+
+    Raises
+    ------
+    ValueError
+        A factor is not positive.
+    NetworkError
+        No point has an exact solution.
+    """
+    points = [_point(network, float(factor)) for factor in factors]
+    if all(point.solution is None for point in points):
+        raise NetworkError(points[0].refused)
+    return points
+
+
+def _point(network: Network, factor: float) -> SweepPoint:
+    if not factor > 0:
+        raise ValueError(f"factors of a load sweep must be positive, got {factor}")
+    classes = []
+    for cls in network.classes:
+        arrivals = cls.arrivals
+        if arrivals is not None:
+            arrivals = replace(arrivals, interarrival=arrivals.interarrival.scaled(1 / factor))
+        classes.append(replace(cls, arrivals=arrivals, users=round(cls.users * factor)))
+    try:
+        return SweepPoint(factor, solve(replace(network, classes=tuple(classes))))
+    except NetworkError as reason:
+        return SweepPoint(factor, None, str(reason))

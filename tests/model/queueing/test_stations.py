@@ -7,10 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from model.queueing.load_dependent import open_load_dependent
-from model.queueing.mg1 import mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
-from model.queueing.stations import mmck
-from tests.oracles.erlang import erlang_b, erlang_c
+from model.queueing.stations import birth_death, mg1_fcfs, mg1_head_of_line, mg1_preemptive_resume
+from tests.oracles.erlang import erlang_b, erlang_c, mmck
 from tests.oracles.heterogeneous import heterogeneous_as_identical, heterogeneous_mm
 from tests.oracles.product_form import mmc
 
@@ -46,6 +44,10 @@ def test_loss_system_is_erlang_b_and_a_large_limit_is_no_limit() -> None:
     full = mmck(9.0, 1.0, 2, 6)
     assert full.throughput == pytest.approx(9.0 * (1 - full.loss_probability))
     assert full.queue_length == pytest.approx(full.throughput * full.response)
+    limited = birth_death(9.0, [1, 2], places=6)
+    assert limited.loss_probability == pytest.approx(full.loss_probability)
+    assert limited.queue_length == pytest.approx(full.queue_length)
+    assert limited.busy == pytest.approx(full.throughput)
 
 
 def test_equal_servers_of_the_unequal_station_are_erlang() -> None:
@@ -84,8 +86,7 @@ def test_saturated_priority_levels_are_infinite() -> None:
 
 
 def test_load_dependent_station_is_erlang_for_linear_capacity() -> None:
-    state = open_load_dependent(3.2, [1, 2, 3, 4, 5])
+    state = birth_death(3.2, [1, 2, 3, 4, 5])
     expected = mmc(3.2, 1.0, 5)
     assert state.queue_length == pytest.approx(expected.queue_length)
-    assert state.wait_probability == pytest.approx(expected.wait_probability)
     assert state.busy == pytest.approx(3.2)

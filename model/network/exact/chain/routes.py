@@ -9,7 +9,7 @@ from model.network.arrays import Arrays
 from model.network.description import Network
 from model.network.distributions import Distribution
 from model.network.elements import Arrivals, Station
-from model.network.exact.support import UnsupportedError
+from model.network.errors import UnsupportedError
 from model.network.flows import flows
 from model.network.lowering import Op
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from model.network.arrays import Arrays, Floats, Ints
-from model.network.errors import NetworkError
+from model.network.errors import NetworkError, UnsupportedError
 from model.network.exact.chain.routes import NOBODY, TOO_MANY
 from model.network.exact.chain.states import State, States
 from model.network.exact.solution import Figures
-from model.network.exact.support import UnsupportedError
 from model.network.overload import most_work
 
 MOST_STATES = 10_000

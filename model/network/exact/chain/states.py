@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from model.network.arrays import Arrays, Ints
+from model.network.errors import UnsupportedError
 from model.network.exact.chain.routes import MOST_KINDS, NOBODY, TOO_MANY, Routes
-from model.network.exact.support import UnsupportedError
 
 State = tuple[tuple[int, ...], ...]
 Places = list[list[int]]

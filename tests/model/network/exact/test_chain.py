@@ -22,9 +22,9 @@ from model.network import (
     Visit,
 )
 from model.network.arrays import as_arrays
+from model.network.errors import UnsupportedError
 from model.network.exact import solve
 from model.network.exact.chain import markov_chain
-from model.network.exact.support import UnsupportedError
 from model.network.simulator import simulate
 from tests.model.network.simulator.build import EXP, RUN, agrees, closed_class, network, open_class, visit
 from tests.oracles.markov_network import MarkovNetwork, MarkovStation, Phases, solve_markov

@@ -9,7 +9,7 @@ from model.network.arrays import as_arrays
 from model.network.exact import solve
 from model.network.exact.chain import markov_chain
 from model.network.exact.convolution import convolution
-from model.network.exact.mixed import mixed_product_form
+from model.network.exact.product_form import mixed_product_form
 from tests.model.network.simulator.build import closed_class, network, open_class, visit
 from tests.oracles.markov_network import MarkovNetwork, MarkovStation, Phases, solve_markov, with_sources
 from tests.oracles.product_form import mmc, open_product_form, truncated_product_form

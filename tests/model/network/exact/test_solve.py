@@ -27,8 +27,8 @@ from model.network import (
 from model.network.exact import Solution, solve
 from model.network.exact.report import as_dict, as_text
 from model.network.simulator import simulate
-from model.queueing.stations import mmck
 from tests.model.network.simulator.build import EXP, RUN, agrees, closed_class, network, open_class, visit
+from tests.oracles.erlang import mmck
 from tests.oracles.hardware_chains import passive_resource, weighted_lpars
 from tests.oracles.product_form import mmc
 

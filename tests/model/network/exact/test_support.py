@@ -20,8 +20,9 @@ from model.network import (
     TransactionClass,
     Visit,
 )
+from model.network.errors import UnsupportedError
 from model.network.exact import METHODS, solve
-from model.network.exact.support import UnsupportedError, check
+from model.network.exact.methods import check
 from model.network.scheduling import DISCIPLINES
 from model.network.simulator import simulate
 from tests.model.network.simulator.build import closed_class, network, open_class, visit

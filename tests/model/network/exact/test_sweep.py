@@ -5,9 +5,8 @@ import json
 import pytest
 
 from model.network import Network, NetworkError, Station
-from model.network.exact import solve
+from model.network.exact import solve, sweep_load
 from model.network.exact.report import sweep_as_dict, sweep_as_text
-from model.network.exact.sweep import sweep_load
 from tests.model.network.simulator.build import closed_class, network, open_class, visit
 
 STATIONS = (Station(name="cp", servers=18, scheduling="ps"), Station(name="disk", scheduling="delay"))
