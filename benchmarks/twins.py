@@ -37,7 +37,7 @@ def history(lived: Lived, seen: Sequence[Measured], number: int) -> History:
     seconds = np.full(intervals, float(twin.interval_s))
     with np.errstate(divide="ignore", invalid="ignore"):
         response = np.where(m.ended > 0, 1e3 * m.elapsed_s / m.ended, np.nan)
-    network = lived.networks[-1]
+    network = lived.network
     station = network.station(m.lpar.cp)
     none = np.zeros(intervals)
     machine = SharedMachine(m.lpar.smf_sid, float(station.servers), 1.0, 1.0, False, none, none)

@@ -17,7 +17,7 @@ from model.lab.errors import LabError
 from model.lab.twin.description import Twin, described_rate_per_s
 from model.lab.twin.load import arrivals
 from model.lab.twin.partitions import Partition, partitions
-from model.lab.twin.true_network import network_at
+from model.lab.twin.true_network import true_network
 from model.network import Acquire, CfRequest, Network, Release, Visit, demands
 from model.network.simulator import layout as L
 from model.network.simulator.replication import SimulationError
@@ -69,11 +69,11 @@ class Activity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lived:
-    """A twin's days: its LPARs, the network that ran in each interval (uncaptured work included), and the activity."""
+    """A twin's days: its LPARs, the network that ran (uncaptured work included), and the activity of each interval."""
 
     twin: Twin
     lpars: tuple[Partition, ...]
-    networks: tuple[Network, ...]
+    network: Network
     goals_ms: tuple[int, ...]
     activity: Activity
 
@@ -92,35 +92,21 @@ def live(twin: Twin, advance: Callable[[int, int], None] | None = None) -> Lived
     seeds = np.random.SeedSequence(twin.seed).spawn(3)
     random = np.random.default_rng(seeds[0])
     lpars = partitions(twin.network, twin.system_id)
-    networks = _networks(twin, lpars)
-    counts = arrivals(twin, networks[0], random)
-    goals = _goals(twin, networks[0], int(seeds[1].generate_state(1)[0]))
+    network = true_network(twin, lpars)
+    counts = arrivals(twin, network, random)
+    goals = _goals(twin, network, int(seeds[1].generate_state(1)[0]))
     rows: list[Activity] = []
-    running: _Running | None = None
-    for i, network in enumerate(networks):
-        if running is None or network is not running.network:
-            running = _Running(network, twin, goals, int(seeds[2].generate_state(1)[0]) + i)
-            running.warm(counts[i])
+    running = _Running(network, twin, goals, int(seeds[2].generate_state(1)[0]))
+    running.warm(counts[0])
+    for i, start in enumerate(twin.starts):
         try:
             rows.append(running.interval(counts[i], random))
         except SimulationError as error:
-            raise LabError(f"interval {twin.starts[i]}: {error}: lower the rates of the twin") from error
+            raise LabError(f"interval {start}: {error}: lower the rates of the twin") from error
         if advance is not None:
-            advance(i + 1, len(networks))
+            advance(i + 1, len(counts))
     activity = Activity(*(np.stack([getattr(row, f.name) for row in rows]) for f in fields(Activity)))
-    return Lived(twin, lpars, networks, goals, activity)
-
-
-def _networks(twin: Twin, lpars: Sequence[Partition]) -> tuple[Network, ...]:
-    """The network of each interval; the same object as long as nothing changes."""
-    networks: dict[int, Network] = {}
-    out = []
-    for start in twin.starts:
-        releases = sum(release.from_utc <= start for release in twin.releases)
-        if releases not in networks:
-            networks[releases] = network_at(twin, lpars, start)
-        out.append(networks[releases])
-    return tuple(out)
+    return Lived(twin, lpars, network, goals, activity)
 
 
 def described_rates(network: Network) -> np.ndarray:

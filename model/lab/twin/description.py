@@ -13,15 +13,20 @@ import tomli
 
 from model.capacity.values import QuestionError, cap_to_share, must_be_positive, threads_asked
 from model.lab.errors import LabError
-from model.lab.twin.hours import hour_factors
-from model.lab.twin.when import PEAK, Named, recorded_at
 from model.network import Arrivals, Network, TransactionClass
 
-AT_KEYS = (
-    "growth_pct", "rate", "etr_tps", "cpu_busy_pct", "engines", "ziip_engines", "weight", "cap", "cap_engines", "limit",
-    "smt", "when",
+AT_KEYS = ("growth_pct", "engines", "ziip_engines", "weight", "cap", "cap_engines", "limit", "smt", "when")
+"""What a question may change; `growth_pct` and `limit` are also followed by a point and a name."""
+PEAK = "peak"
+"""The recorded interval in which the LPAR was busiest."""
+HOURS = 168
+_OFFICE_DAY = (
+    0.5, 0.45, 0.4, 0.4, 0.45, 0.55, 0.75, 1.05, 1.4, 1.7, 1.8, 1.75, 1.55, 1.6, 1.75, 1.7, 1.55, 1.3, 1.1, 0.95, 0.8,
+    0.7, 0.6, 0.55,
 )  # fmt: skip
-"""What a question may change; `growth_pct`, `rate` and `limit` are also followed by a point and a name."""
+_OFFICE_WEEKEND = 0.5
+_NIGHT_HOURS = (20, 21, 22, 23, 0, 1, 2, 3, 4)
+_NIGHT, _DAY = 2.2, 0.3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,15 +51,6 @@ class ClassLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
-    """From a time on, work on CPs and zIIPs costs `demand_factor` times as much, of `classes` or, if empty, of all."""
-
-    from_utc: datetime
-    demand_factor: float
-    classes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Question:
     """A question whose truth is simulated: the changes `at` an interval of `system` (empty: the twin's first)."""
 
@@ -64,15 +60,15 @@ class Question:
 
     @property
     def when(self) -> str:
-        """The time it starts from, as a model is asked for it."""
-        return _when(self.at.get("when", PEAK))
+        """The recorded interval it starts from: a local start, or `peak`."""
+        value = self.at.get("when", PEAK)
+        return value.isoformat() if isinstance(value, date) else str(value).strip()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Twin:
     """A described network and its load; times are UTC without zone. `missing_days` (local) are not recorded.
 
-    `transactions` is the local start of the interval of which every transaction is recorded, or `peak`; empty: none.
     Uncaptured time is `fixed_engines` of every LPAR and `per_captured` of what its classes use on CPs.
     """
 
@@ -89,8 +85,6 @@ class Twin:
     service_units_per_s: float
     smt_gain: float
     missing_days: tuple[date, ...]
-    transactions: str
-    releases: tuple[Release, ...]
     questions: tuple[Question, ...]
 
     @property
@@ -127,7 +121,7 @@ class Twin:
         """The twin that the TOML's `content` describes. Raises LabError naming the key."""
         _only(content, "the twin", (
             "system_id", "network", "start_utc", "days", "interval_s", "seed", "utc_offset_hours", "classes",
-            "uncaptured", "ask", "missing_days", "transactions", "releases", "service_units_per_s", "smt_gain",
+            "uncaptured", "ask", "missing_days", "service_units_per_s", "smt_gain",
         ))  # fmt: skip
         given = _need(content, "classes")
         network = _with_arrivals(network, given)
@@ -150,14 +144,38 @@ class Twin:
             service_units_per_s=float(content.get("service_units_per_s", 50_000.0)),
             smt_gain=float(content.get("smt_gain", 1.25)),
             missing_days=tuple(_day(day) for day in content.get("missing_days", ())),
-            transactions=_when(content.get("transactions", "")),
-            releases=tuple(
-                sorted((_release(r, network) for r in content.get("releases", ())), key=lambda r: r.from_utc)
-            ),
             questions=tuple(_question(name, entry) for name, entry in content.get("ask", {}).items()),
         )
         _check(twin)
         return twin
+
+
+def hour_factors(shape: str | Sequence[float]) -> np.ndarray:
+    """The factors of `office`, `flat` or `night`, or those given, brought to a mean of 1.
+
+    Raises LabError for another name, another number of factors, or factors below zero.
+    """
+    if isinstance(shape, str):
+        if shape not in _SHAPES:
+            raise LabError(f"hour_of_week {shape!r} is none of {', '.join(_SHAPES)}, and no list of {HOURS} factors")
+        factors = _SHAPES[shape]()
+    else:
+        factors = np.array(shape, float)
+    if factors.shape != (HOURS,) or not np.all(np.isfinite(factors)) or factors.min() < 0 or factors.sum() <= 0:
+        raise LabError(f"hour_of_week needs {HOURS} factors of zero or more, not all zero; it has {factors.size}")
+    return factors / factors.mean()
+
+
+def _office() -> np.ndarray:
+    day = np.array(_OFFICE_DAY)
+    return np.concatenate([np.tile(day, 5), np.tile(_OFFICE_WEEKEND * day, 2)])
+
+
+def _night() -> np.ndarray:
+    return np.tile([_NIGHT if hour in _NIGHT_HOURS else _DAY for hour in range(24)], 7)
+
+
+_SHAPES = {"office": _office, "flat": lambda: np.ones(HOURS), "night": _night}
 
 
 def described_rate_per_s(cls: TransactionClass) -> float:
@@ -208,19 +226,6 @@ def _class(name: str, entry: Mapping[str, Any], network: Network) -> ClassLoad:
     return load
 
 
-def _release(entry: Mapping[str, Any], network: Network) -> Release:
-    _only(entry, "releases", ("from_utc", "demand_factor", "classes"))
-    classes = tuple(entry.get("classes", ()))
-    if not set(classes) <= set(network.class_names):
-        raise LabError(
-            f"releases: no class {', '.join(sorted(set(classes) - set(network.class_names)))} in the network"
-        )
-    factor = float(_need(entry, "demand_factor", "releases"))
-    if factor <= 0:
-        raise LabError(f"releases: demand_factor is above zero, got {factor}")
-    return Release(_utc(_need(entry, "from_utc", "releases"), "releases.from_utc"), factor, classes)
-
-
 def _question(name: str, entry: Mapping[str, Any]) -> Question:
     _only(entry, f"ask.{name}", ("at", "system"))
     at = _flat(_need(entry, "at", f"ask.{name}"))
@@ -265,30 +270,32 @@ def _check(twin: Twin) -> None:
             raise LabError(
                 f"classes.{name}: service class {load.service_class} has another importance or workload before"
             )
-    recorded = [time for time in map(twin.local, twin.starts) if time.date() not in twin.missing_days]
+    recorded = [start for start in map(twin.local, twin.starts) if start.date() not in twin.missing_days]
     for question in twin.questions:
-        _named(twin, recorded, f"ask.{question.name}", question.when)
-    if when := twin.transactions:
-        named = _named(twin, recorded, "transactions", when)
-        if named.to_come is not None or not (named.busiest or len(named.rows) == 1):
-            raise LabError(f"transactions: {when} is not one recorded interval; name its local start, or {PEAK}")
+        try:
+            interval_of(question.when, recorded)
+        except LabError as error:
+            raise LabError(f"ask.{question.name}: {error}") from None
 
 
-def _named(twin: Twin, recorded: Sequence[datetime], key: str, when: str) -> Named:
+def interval_of(when: str, starts: Sequence[datetime]) -> int | None:
+    """Which recorded interval, by local start, a `when` names; None for the busiest. LabError for any other."""
+    if when.casefold() == PEAK:
+        return None
+    local = [start.replace(tzinfo=None) for start in starts]
     try:
-        return recorded_at(recorded, timedelta(seconds=twin.interval_s), when)
-    except LabError as error:
-        raise LabError(f"{key}: {error}") from None
+        return local.index(datetime.fromisoformat(when))
+    except ValueError:
+        raise LabError(
+            f"when: {when!r} is neither {PEAK} nor the local start of a recorded interval, such as "
+            f"{local[0].isoformat(timespec='minutes')}"
+        ) from None
 
 
 def _utc(value: Any, key: str) -> datetime:
     if not isinstance(value, datetime):
         raise LabError(f"{key} is no time; write it as 2026-09-07T00:00:00Z")
     return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-
-
-def _when(value: Any) -> str:
-    return value.isoformat() if isinstance(value, date) else str(value).strip()
 
 
 def _day(value: Any) -> date:

@@ -77,7 +77,7 @@ class Measured:
 
 def measured(lived: Lived, lpar: Partition) -> Measured:
     """What an LPAR's records say, of the intervals that were recorded."""
-    twin, network, at = lived.twin, lived.networks[0], lived.recorded
+    twin, network, at = lived.twin, lived.network, lived.recorded
     a = lived.activity
     column = {name: i for i, name in enumerate(network.station_names)}
     cp, ziip = column[lpar.cp], column.get(lpar.ziip)

@@ -1,65 +1,40 @@
-"""What a question changes: the network of a recorded interval of one LPAR, with the changes that `at` names."""
+"""The network of a question: that of a recorded interval of one LPAR, with the changes that `at` names."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
 from model.capacity.values import cap_to_share, threads_asked
 from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
-from model.lab.twin.description import Question
+from model.lab.twin.description import Question, interval_of
 from model.lab.twin.measured import Measured
-from model.lab.twin.start import start
 from model.lab.twin.true_network import rerouted, station_changed
 from model.network import Network, Smt, Station, TransactionClass
 
-PER_CLASS = ("growth_pct", "rate")
 
+def network_of(lived: Lived, seen: Sequence[Measured], question: Question) -> tuple[Network, str]:
+    """The network that answers a question, and the local start of the interval from which it starts.
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The network that answers a question, and the `when` it starts from as a model is asked for it.
-
-    `wanted` are transactions/s of classes with users of which the question says the rate, not how many users there are.
+    LabError for an unknown system, class or limit, or a time that was not recorded.
     """
-
-    network: Network
-    when: str
-    wanted: Mapping[str, float]
-
-
-def asked(
-    lived: Lived,
-    seen: Sequence[Measured],
-    question: Question,
-    more: float = 1.0,
-    crowd: Mapping[str, float] | None = None,
-) -> Asked:
-    """The network of a question, ``more`` times as much of the LPAR's own classes coming; of users of a class so many
-    times as many as in ``crowd``.
-
-    LabError for an unknown system, class or limit, or a time not recorded.
-    """
-    m = system_of(lived, seen, question)
-    network, begun = lived.networks[-1], start(lived, m, question.when)
-    rates = begun.rates * begun.growth
-    factors, given = _factors(lived, m, question.at, dict(zip(network.class_names, rates, strict=True)))
-    factors = {name: more * factor for name, factor in factors.items()}
-    wanted = {
-        c.name: rate * factors[c.name]
-        for c, rate in zip(network.classes, rates, strict=True)
-        if c.users and c.name in given
-    }
+    m, twin = system_of(lived, seen, question), lived.twin
+    network, activity = lived.network, lived.activity
+    row = interval_of(question.when, [twin.local(start) for start in m.starts])
+    row = int(m.busy_s.argmax()) if row is None else row
+    at = twin.starts.index(m.starts[row])
+    ended, elapsed_s = activity.ended[at], activity.elapsed_s[at]
+    factors = _factors(lived, m, question.at, dict(zip(network.class_names, ended, strict=True)))
     classes = tuple(
-        _at_rate(c, rate, growth * factors.get(c.name, 1.0) * (crowd or {}).get(c.name, 1.0), inside_s)
-        for c, rate, growth, inside_s in zip(network.classes, begun.rates, begun.growth, begun.response_s, strict=True)
-        if c.name not in lived.twin.classes or rate > 0 or c.users
+        _at_rate(c, count / twin.interval_s, factors.get(c.name, 1.0), seconds / max(count, 1.0))
+        for c, count, seconds in zip(network.classes, ended.tolist(), elapsed_s.tolist(), strict=True)
+        if c.name not in twin.classes or count > 0 or c.users
     )
     network = replace(network, classes=classes)
     for key, value in question.at.items():
         network = _changed(lived, m, network, key, value)
-    return Asked(network, begun.when, wanted)
+    return network, twin.local(m.starts[row]).isoformat(timespec="minutes")
 
 
 def system_of(lived: Lived, seen: Sequence[Measured], question: Question) -> Measured:
@@ -74,29 +49,17 @@ def system_of(lived: Lived, seen: Sequence[Measured], question: Question) -> Mea
     return matches[0]
 
 
-def _factors(
-    lived: Lived, m: Measured, at: Mapping[str, Any], rates: Mapping[str, float]
-) -> tuple[dict[str, float], set[str]]:
-    """How much more of each of the LPAR's classes comes than in the recorded interval, and those whose rate is said."""
-    given: set[str] = set()
-    factors = dict.fromkeys(m.lpar.home_classes, 1.0)
-    if "growth_pct" in at:
-        factors = dict.fromkeys(factors, 1 + float(at["growth_pct"]) / 100)
-    if "etr_tps" in at:
-        total = sum(rates[name] for name in factors)
-        factors = dict.fromkeys(factors, float(at["etr_tps"]) / total)
-    if "etr_tps" in at or "cpu_busy_pct" in at:
-        given = set(factors)
+def _factors(lived: Lived, m: Measured, at: Mapping[str, Any], ended: Mapping[str, float]) -> dict[str, float]:
+    """How much more of each of the LPAR's classes comes than in the recorded interval."""
+    factors = dict.fromkeys(m.lpar.home_classes, 1 + float(at.get("growth_pct", 0)) / 100)
     parts = ((key, *key.partition(".")[::2]) for key in at)
-    named = [(key, kind, name, _classes(lived, m, name)) for key, kind, name in parts if kind in PER_CLASS and name]
-    # What is said of a class counts before the growth of a workload that it is part of.
-    for key, kind, name, chosen in sorted(named, key=lambda one: -len(one[3])):
-        value, here = float(at[key]), sum(rates[c] for c in chosen)
-        if here <= 0:
+    named = [(key, name, _classes(lived, m, name)) for key, kind, name in parts if kind == "growth_pct" and name]
+    # Growth of a class counts before that of a workload that it is part of.
+    for key, name, chosen in sorted(named, key=lambda one: -len(one[2])):
+        if sum(ended[c] for c in chosen) <= 0:
             raise LabError(f"{key}: no transaction of {name} ended in that interval")
-        factors |= dict.fromkeys(chosen, 1 + value / 100 if kind == "growth_pct" else value / here)
-        given = given | set(chosen) if kind == "rate" else given - set(chosen)
-    return factors, given
+        factors |= dict.fromkeys(chosen, 1 + float(at[key]) / 100)
+    return factors
 
 
 def _classes(lived: Lived, m: Measured, name: str) -> list[str]:

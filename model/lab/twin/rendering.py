@@ -21,7 +21,6 @@ from model.lab.twin.records.smf30 import address_spaces, job_names
 from model.lab.twin.records.smf70_1 import cpu_activity
 from model.lab.twin.records.smf72_3 import workload_activity
 from model.lab.twin.records.smf74 import devices, facility
-from model.lab.twin.transactions import cics_tasks
 from model.published.plan import read_plan
 
 GROUP_COLUMNS = ("system_id", "smf_sid", "kind", "pattern", "workload", "address_space_group")
@@ -44,8 +43,7 @@ def write(lived: Lived, out_dir: Path, registry: Registry | None = None) -> list
     """Write a dump for each LPAR; with one LPAR also the groups file that gives the system its name.
 
     Of each recorded interval the dump holds a 70.1, a 72.3 of every service class, a 30.2 of every address space, a
-    74.1 where there are devices and a 74.4 of every coupling facility. Where the twin says so, a second dump has the
-    110.1 of every transaction of one interval. Returns the paths.
+    74.1 where there are devices and a 74.4 of every coupling facility. Returns the paths.
     """
     out_dir.mkdir(parents=True, exist_ok=True)
     registry = registry or layouts.load()
@@ -58,10 +56,6 @@ def write(lived: Lived, out_dir: Path, registry: Registry | None = None) -> list
         path = out_dir / f"{name}.smf"
         path.write_bytes(content)
         paths.append(path)
-        if lived.twin.transactions:
-            path = out_dir / f"{name}.cics.smf"
-            path.write_bytes(cics_tasks(lived, seen, number, random))
-            paths.append(path)
     if len(seen) == 1:
         groups = out_dir / f"{lived.twin.system_id}.groups.csv"
         groups.write_text(_groups(lived.twin, seen[0]), encoding="utf-8")
@@ -73,7 +67,7 @@ def _tables(
     lived: Lived, seen: list[Measured], number: int, registry: Registry, random: np.random.Generator
 ) -> dict[str, pa.Table]:
     twin, m = lived.twin, seen[number]
-    network = lived.networks[-1]
+    network = lived.network
     spans = [Span(start, twin.interval_s * 1000) for start in m.starts]
     frame = Frame(_setting(twin, m), spans, number + 1)
     parts = [1, len(m.service_classes), len(job_names(m)), int(bool(m.devices)), len(m.facilities)]

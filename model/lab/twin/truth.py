@@ -2,30 +2,32 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from model.capacity.bottleneck import CPS, ZIIPS
-from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
-from model.lab.twin.asking import Asked, asked, system_of
 from model.lab.twin.description import Question
-from model.lab.twin.known_use import behind, held_back, rate_of, with_known_use
 from model.lab.twin.measured import Measured, measured
+from model.lab.twin.questions import network_of, system_of
 from model.lab.twin.records.smf72_3 import DELAY_NAME_LENGTH
 from model.lab.twin.records.smf74 import GROUP_NAME_LENGTH
 from model.lab.twin.true_network import uncaptured_class
-from model.network import Network
+from model.network import Network, Station, demands
+from model.network.arrays import as_arrays
 from model.network.bottlenecks import Limit
+from model.network.overload import most_work
 from model.network.simulator import simulate
 from model.network.simulator.result import SimulationResult
 from model.network.simulator.statistics import Estimate
 
 PRECISION = 0.01
-TURNS, NEAR_BUSY, NEAR_RATE = 8, 0.0005, 0.005
-"""Simulations in which the load is looked for at which an LPAR is as busy, or users send as often, as asked, and how
-near that has to be."""
+KEEPING_UP = 0.98
+"""Part of what arrives of a class that must get through for it to have a steady response."""
+PLAINLY = 2.0
+"""Half-widths of the 95 % interval that are no chance, however many classes there are."""
 SHARE = "share of the machine by weight or cap"
 HORIZON, MOST = 400_000, 4_000_000
 Output = dict[str, Any]
@@ -35,69 +37,136 @@ def truth(lived: Lived, names: tuple[str, ...] = ()) -> Iterator[tuple[str, dict
     """Each question with its answer, in the form of a prediction, as soon as it is simulated; `lo` and `hi` are the
     simulation's 95 % interval.
 
-    Where more arrives than can be served, rates are those asked, what has no steady state is null, and resources say
+    Where more arrives than can be served, rates are those offered, what has no steady state is null, and resources say
     how much is asked of them. `when` says at which recorded interval (local start) the question begins. Raises LabError
     for what cannot be asked, before anything is simulated.
     """
     seen = [measured(lived, lpar) for lpar in lived.lpars]
     chosen = [q for q in lived.twin.questions if not names or q.name in names]
     for question in chosen:
-        asked(lived, seen, question)
+        network_of(lived, seen, question)
     for question in chosen:
         yield question.name, _answer(lived, seen, question)
 
 
 def _answer(lived: Lived, seen: list[Measured], question: Question) -> dict[str, Any]:
     m = system_of(lived, seen, question)
-    start, result = _simulated(lived, seen, question)
+    network, when = network_of(lived, seen, question)
+    run = simulate(network, seed=lived.twin.seed + 1, precision=PRECISION, horizon=HORIZON, most=MOST)
+    result = with_expected_use(network, run)
     pools = {name for lpar in lived.lpars for name in (lpar.cp, lpar.ziip)}
-    outputs = _outputs(lived, m, start.network, result)
+    outputs = _outputs(lived, m, network, result)
     return {
         "system": lived.twin.system_id if len(seen) == 1 else m.lpar.smf_sid,
-        "at": {**question.at, "when": start.when},
-        "outputs": [one for one in outputs if one["condition"] or one["metric"] not in question.at],
-        "bottleneck": _bottleneck(m, pools, start.network, result),
+        "at": {**question.at, "when": when},
+        "outputs": outputs,
+        "bottleneck": _bottleneck(m, pools, network, result),
         "interval_pct": 95,
         "notes": list(result.remarks),
     }
 
 
-def _simulated(lived: Lived, seen: list[Measured], question: Question) -> tuple[Asked, SimulationResult]:
-    """The network of a question and what it does; where the LPAR's busy is asked for, at the load that makes it so, and
-    with as many users as send as often as is asked, as far as there is room for it."""
-    cp, more = system_of(lived, seen, question).lpar.cp, 1.0
-    crowd: dict[str, float] = {}
-    for turn in range(TURNS):
-        start = asked(lived, seen, question, more, crowd)
-        run = simulate(start.network, seed=lived.twin.seed + 1, precision=PRECISION, horizon=HORIZON, most=MOST)
-        result = with_known_use(start.network, run)
-        short = {name: rate / result.classes[name].throughput_per_s.value for name, rate in start.wanted.items()}
-        users = {c.name: c.users for c in start.network.classes}
-        near = all(abs(part - 1) < max(NEAR_RATE, 0.6 / users[name]) for name, part in short.items())
-        crowd = {name: crowd.get(name, 1.0) * part for name, part in short.items()}
-        if "cpu_busy_pct" not in question.at:
-            if near or turn == TURNS - 1:
-                return start, result
+def with_expected_use(network: Network, result: SimulationResult) -> SimulationResult:
+    """The result with the utilization of stations and machines as the description gives it, rate times demand.
+
+    Where something is overloaded, or a class does not keep up, all of it stays as simulated.
+    """
+    if result.overloaded or any(_behind(result, c.name, _rate_of(network, result, c.name)) for c in network.classes):
+        return result
+    work = _expected_work(network, result)
+    stations = {
+        s.name: replace(result.stations[s.name], utilization=_used(s, result, work)) if s.discipline.queues
+        else result.stations[s.name]
+        for s in network.stations
+    }  # fmt: skip
+    machines = {}
+    for cec in network.cecs:
+        pools = [s for s in network.stations if s.lpar is not None and s.lpar.cec == cec.name]
+        total = Estimate.total([stations[s.name].utilization.scaled(s.servers / cec.engines) for s in pools])
+        machines[cec.name] = Estimate(min(total.value, 1.0), total.half_width)
+    before, now = (
+        {name: one.utilization.value for name, one in of_stations.items()}
+        | {name: one.value for name, one in of_machines.items()}
+        for of_stations, of_machines in ((result.stations, result.machines), (stations, machines))
+    )
+    limits = tuple(
+        limit._replace(utilisation=limit.utilisation * now[limit.name] / before[limit.name])
+        if before.get(limit.name)
+        else limit
+        for limit in result.limits
+    )
+    return replace(result, stations=stations, machines=machines, limits=limits)
+
+
+def _rate_of(network: Network, result: SimulationResult, name: str) -> Estimate:
+    """Transactions/s of a class: as many as arrive and are not turned away; of users, as many as they sent."""
+    arrivals, through = next(c.arrivals for c in network.classes if c.name == name), result.classes[name]
+    if arrivals is None:
+        return through.throughput_per_s
+    lost = through.lost_per_s
+    return Estimate(arrivals.rate_per_s - lost.value, float(np.nan_to_num(lost.half_width)))
+
+
+def _behind(result: SimulationResult, name: str, rate: Estimate) -> bool:
+    """Whether fewer transactions of a class get through than come."""
+    done = result.classes[name].throughput_per_s
+    unsure = PLAINLY * float(np.nan_to_num(done.half_width))
+    return rate.value - done.value > max((1.0 - KEEPING_UP) * rate.value, unsure)
+
+
+def _held_back(network: Network) -> dict[str, float]:
+    """Part of its engines that each pool can get at most, for its cap and beside the other LPARs of its machine."""
+    net = as_arrays(network)
+    most = most_work(net, net.rates.clip(0) @ net.work)
+    return {s.name: float(most[k] / net.curves[k][0][-1]) for k, s in enumerate(network.stations)}
+
+
+def _expected_work(network: Network, result: SimulationResult) -> dict[tuple[str, str], float]:
+    """Engines that a class uses of a pool, by class and station, where rate times demand is all of it."""
+    seconds, work = demands(network), {}
+    for k, c in enumerate(network.classes):
+        operations = network.operations(c.name)
+        # Engines that are kept until a coupling facility answers.
+        spinning = {op.name for op in operations if op.keep}
+        if (
+            c.arrivals is None
+            or any(op.kind == "switch" for op in operations)
+            or result.classes[c.name].lost_per_s.value > 0
+        ):
             continue
-        wanted = float(question.at["cpu_busy_pct"]) / 100
-        busy = result.stations[cp].utilization.value
-        if abs(busy - wanted) < NEAR_BUSY and near:
-            return start, result
-        fixed = lived.twin.fixed_engines / start.network.station(cp).servers
-        if (cp in result.overloaded and busy < wanted) or wanted <= fixed:
-            break
-        more *= (wanted - fixed) / (busy - fixed)
-    raise LabError(f"ask.{question.name}: {cp} is at no load {question.at['cpu_busy_pct']} % busy")
+        visited = [s for j, s in enumerate(network.stations) if seconds.visits[k, j] > 0]
+        receiving = {s.overflow.to for s in visited if s.overflow is not None}
+        for j, s in enumerate(network.stations):
+            if _plain(s) and s.overflow is None and s.name not in receiving | spinning:
+                work[c.name, s.name] = c.arrivals.rate_per_s * float(seconds.demand_s[k, j]) / s.speeds[0]
+    return work
+
+
+def _plain(station: Station) -> bool:
+    """Whether work takes as long at a station however many others are there."""
+    alike = len(set(station.speeds)) == 1 and not station.cost_by_busy and station.smt is None
+    return alike and station.capacity is None and (station.lpar is None or station.lpar.low_cost == 1)
+
+
+def _used(station: Station, result: SimulationResult, work: dict[tuple[str, str], float]) -> Estimate:
+    """Utilization of a station: expected where it is known, else simulated."""
+    simulated = result.stations[station.name]
+    by_class = simulated.utilization_by_class
+    exact = {c: used / station.servers for (c, where), used in work.items() if where == station.name}
+    unsure = any(used > 0 for c, used in by_class.items() if c not in exact)
+    total = sum(exact.values()) + sum(used for c, used in by_class.items() if c not in exact)
+    used = Estimate(min(total, 1.0), simulated.utilization.half_width if unsure else 0.0)
+    return used if exact else simulated.utilization
 
 
 def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResult) -> list[Output]:
     cp = network.station(m.lpar.cp)
     busy = result.stations[cp.name].utilization
     home = [name for name in m.lpar.home_classes if name in result.classes and name != uncaptured_class(m.lpar)]
-    rates = [rate_of(network, result, name) for name in home]
+    rates = [_rate_of(network, result, name) for name in home]
     rate = Estimate.total(rates)
     out = [_output("cpu_busy_pct", "", busy.scaled(100), "%"), _output("etr_tps", "", rate, "1/s")]
-    if not any(behind(result, name, own) for name, own in zip(home, rates, strict=True)):
+    if not any(_behind(result, name, own) for name, own in zip(home, rates, strict=True)):
         # Otherwise what is used is that of what gets through.
         out += [
             _output("itr_tps", "", rate.over(busy), "1/s"),
@@ -131,9 +200,9 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
 def _of_class(condition: str, names: list[str], network: Network, result: SimulationResult) -> list[Output]:
     """Rate and response of a service class; no response of one that falls behind."""
     results = [result.classes[name] for name in names]
-    rates = [rate_of(network, result, name) for name in names]
+    rates = [_rate_of(network, result, name) for name in names]
     rate = Estimate.total(rates)
-    if any(behind(result, name, own) for name, own in zip(names, rates, strict=True)):
+    if any(_behind(result, name, own) for name, own in zip(names, rates, strict=True)):
         return [
             _output("etr_tps", condition, rate, "1/s"),
             _output("response_ms", condition, None, "ms"),
@@ -186,7 +255,7 @@ def _resource(m: Measured, network: Network, result: SimulationResult, limit: Li
     fuller than busy."""
     if limit.name == m.lpar.cp and network.station(limit.name).lpar is not None:
         full = limit.name in result.overloaded
-        less = held_back(network)[limit.name] < 0.999
+        less = _held_back(network)[limit.name] < 0.999
         if less if full else limit.utilisation > 1.001 * result.stations[limit.name].utilization.value:
             return SHARE
     engines = {m.lpar.cp: CPS, m.lpar.ziip: ZIIPS}
