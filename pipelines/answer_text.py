@@ -5,7 +5,7 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from model.capacity.question_keys import KEYS, SHORT_HISTORY
+from model.capacity.values import KEYS, SHORT_HISTORY
 from pipelines.text import counted, figure, table, unit_sign
 
 FEW = 3

@@ -199,7 +199,7 @@ def _with_remedy(error: click.ClickException) -> click.ClickException:
     """The error; where a key of the question was taken for an option, with how it is given."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error
-    from model.capacity.question_keys import KEYS, PREFIXES
+    from model.capacity.values import KEYS, PREFIXES
 
     # The name of a class or limit stays as it is written.
     kind, dot, name = error.option_name.lstrip("-").partition(".")

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from model.capacity.plans import FORM, plan_keys
-from model.capacity.values import QuestionError
+from model.capacity.values import FORM, QuestionError, plan_keys
 from pipelines.exits import EtalonError, Exit
 
 

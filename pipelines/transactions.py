@@ -104,8 +104,8 @@ def replayed(
 
     Raises EtalonError as :func:`recorded`, QuestionError for the load, NothingToReplay where too few were recorded.
     """
+    from model.capacity.bundle import system_entry
     from model.capacity.network_export import export_network
-    from model.capacity.question_keys import system_entry
     from model.capacity.values import QuestionError
     from model.validation import replay
 

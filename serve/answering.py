@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from model.capacity import ask
 from model.capacity import bundle as bundles
+from model.capacity.bundle import system_entry
+from model.capacity.evidence import residuals
 from model.capacity.question import parse_question, prepare_system
-from model.capacity.question_keys import system_entry
-from model.capacity.residuals import residuals
 from model.capacity.values import QuestionError
 from serve import catalogue, msu, problems
 from serve.encoding import as_json

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from model.capacity.bundle import askable, has_conditions, point_entry, system_entry
 from model.capacity.evidence import machine_of
 from model.capacity.figures import figures_of
 from model.capacity.parameters import SystemParameters
-from model.capacity.question_keys import askable, has_conditions, point_entry, system_entry
 from serve import options
 from serve.schemas import Conditions, Models, ReferenceSystem, System, Systems
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity.msu_forecast import RecordedMsu, forecast_msu
+from model.capacity.forecast import RecordedMsu, forecast_msu
 
 
 def forecast(bundle: Mapping[str, Any], recorded: Iterable[Mapping[str, Any]], **question: Any) -> dict[str, Any]:
-    """The answer of :func:`model.capacity.msu_forecast.forecast_msu` over rows of ``serve.evidence.recorded_msu``."""
+    """The answer of :func:`model.capacity.forecast.forecast_msu` over rows of ``serve.evidence.recorded_msu``."""
     lpars = []
     for name, group in groupby(recorded, key=lambda row: row["name"]):
         rows = list(group)

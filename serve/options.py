@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from model.calendar import Calendar
 from model.capacity.adjustments import OFF, ON, Adjustment, quantity_of
+from model.capacity.bundle import has_conditions
 from model.capacity.configuration import MOST_PLACES
 from model.capacity.parameters import Machine, SystemParameters, ZiipPool, adjustments_from_plain
-from model.capacity.question_keys import has_conditions
 from model.hardware.ratings import identity, rated
 from serve.schemas import Option
 

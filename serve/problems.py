@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from model.capacity.question_keys import KEYS, PREFIXES
-from model.capacity.values import QuestionError
+from model.capacity.values import KEYS, PREFIXES, QuestionError
 
 MEDIA_TYPE = "application/problem+json"
 # What pydantic says beside the fault: what kind of thing the field is to Python, and that it looked.

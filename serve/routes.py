@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from model.capacity.plans import plan_keys
-from model.capacity.values import QuestionError
+from model.capacity.values import QuestionError, plan_keys
 from serve.answers import ForecastMsuAnswer, PlanAnswer
 from serve.batch import MAX_BYTES, BatchAnswer, BatchQuestion, joined
 from serve.champion import ChampionUnavailable

@@ -31,7 +31,6 @@ from model.calibration.samples import DRAWS, normal_samples
 from model.calibration.uncaptured import uncaptured
 from model.calibration.ziip_pool import ziip_pool
 from model.capacity.parameters import (
-    ZERO,
     DemandModel,
     Limit,
     Machine,
@@ -41,6 +40,7 @@ from model.capacity.parameters import (
     TransactionClass,
     Weights,
 )
+from model.capacity.samples import ZERO
 from model.capacity.state import WORK, ZIIP_WORK
 
 Array = NDArray[np.float64]

@@ -15,10 +15,11 @@ from model.calibration.history import History, enough
 from model.calibration.lpar import NotCalibratable, calibrate_lpar
 from model.calibration.measured_points import as_frame
 from model.calibration.points import CapacityModel, NoPointsError
-from model.capacity import msu
 from model.capacity.adjustments import Adjustment
-from model.capacity.parameters import SystemParameters, to_plain
-from model.capacity.question_keys import systems_with_conditions
+from model.capacity.bundle import systems_with_conditions
+from model.capacity.figures import ratings as engine_ratings
+from model.capacity.parameters import SystemParameters
+from model.capacity.samples import to_plain
 from model.documents import not_finite
 from model.isolation import Faults, each, together
 from model.published import catalogue
@@ -167,7 +168,7 @@ def _rated(
     parameters: SystemParameters, rates: tuple[float | None, float | None], adjustments: Mapping[str, Adjustment]
 ) -> SystemParameters:
     """The parameters with the ratings of the engines, and published adjustments."""
-    return replace(replace(parameters, adjustments=adjustments), **msu.ratings(*rates))
+    return replace(replace(parameters, adjustments=adjustments), **engine_ratings(*rates))
 
 
 def _conditions(figures: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], Faults]:

@@ -11,9 +11,9 @@ from model.calibration.demands import driven_law
 from model.calibration.history import History
 from model.calibration.regression import fit, non_negative_fit
 from model.calibration.samples import DRAWS, normal_samples
+from model.capacity.engines import GAIN, GAIN_SD
 from model.capacity.parameters import DemandModel, Overflow, ZiipPool
 from model.capacity.state import ZIIP_WORK
-from model.capacity.ziip_pool import GAIN, GAIN_SD
 from model.queueing.multiserver import erlang_c
 from model.queueing.ziip import reneging
 

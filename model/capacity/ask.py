@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from model.capacity import network_answers
 from model.capacity.answer import INTERVAL_PCT, Answer, as_plain
-from model.capacity.question_keys import has_conditions
+from model.capacity.bundle import has_conditions
 from model.capacity.values import QuestionError, number_text
 
 __all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
@@ -79,7 +79,7 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
     system
         id of a calibrated system, or the SMF identifier of an LPAR.
     at
-        the question: keys as ``model.capacity.question_keys`` lists them. Without a load, the operating point.
+        the question: keys as ``model.capacity.values`` lists them. Without a load, the operating point.
 
     Raises
     ------
@@ -104,17 +104,17 @@ def max_rate(
 def headroom(
     bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **targets: Any
 ) -> dict[str, Any]:
-    """When growth reaches targets, see :func:`model.capacity.headroom.headroom`."""
-    from model.capacity import headroom as forecast
+    """When growth reaches targets, see :func:`model.capacity.forecast.headroom`."""
+    from model.capacity import forecast
 
     return forecast.headroom(bundle, system, at, **targets)
 
 
 def explain(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What an answer is made of, see :func:`model.capacity.explain.explain`."""
-    from model.capacity import explain as parts
+    """What an answer is made of, see :func:`model.capacity.evidence.explain`."""
+    from model.capacity import evidence
 
-    return parts.explain(bundle, system, at)
+    return evidence.explain(bundle, system, at)
 
 
 def spaced(key: str, first: float, last: float, steps: int | None = None) -> list[float]:
@@ -180,8 +180,6 @@ def compare(
     QuestionError
         as :func:`predict`.
     """
-    from model.capacity import comparison
-
     sides = (("a", system, a), ("b", other or system, b))
     answers = [_side(bundle, *side) for side in sides]
     samples = [answering(bundle, name).figure_samples(bundle, name, at, side) for side, name, at in sides]
@@ -193,7 +191,7 @@ def compare(
             "interval_pct": INTERVAL_PCT,
             "a": answers[0].to_dict(),
             "b": answers[1].to_dict(),
-            "changes": comparison.changes(answers, samples),
+            "changes": network_answers.changes(answers, samples),
         }
     )
 

@@ -1,4 +1,7 @@
-"""The champion as a JSON document: parameters of each system, studies, and what they were fitted on."""
+"""The champion as a JSON document: parameters of each system, studies, and what they were fitted on.
+
+A bundle is read and written here, and its systems, points and classes are looked up by name.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from model import documents
-from model.capacity.parameters import ParametersError, SystemParameters, from_plain, to_plain
+from model.capacity.parameters import Point, SystemParameters, cached, from_plain
+from model.capacity.samples import ParametersError, to_plain
+from model.capacity.values import QuestionError
 
 SCHEMA = "etalon-bundle/14"
 DIGITS = 12
@@ -108,6 +113,8 @@ def plain(bundle: Mapping[str, Any]) -> dict[str, Any]:
 
 def dumps(bundle: Mapping[str, Any]) -> str:
     """The bundle as text: one line, keys sorted, floats as shortest round-trip text."""
+    from model import documents
+
     return documents.dumps(plain(bundle), sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -150,3 +157,94 @@ def write(bundle: Mapping[str, Any], path: Path) -> Path:
         Path(temporary).unlink(missing_ok=True)
         raise
     return path
+
+
+def systems_with_conditions(conditions: Mapping[str, Any]) -> set[str]:
+    """The systems of which studies say something."""
+    return cached(conditions, "systems", lambda: {row["system"] for row in conditions.get("rows", ())})
+
+
+def has_conditions(bundle: Mapping[str, Any], system: str) -> bool:
+    """Whether a system was measured at conditions, in a study or runs of its own."""
+    return system in systems_with_conditions(bundle.get("conditions", {}))
+
+
+def askable(bundle: Mapping[str, Any]) -> set[str]:
+    """The systems that can be predicted, by a network or by the studies."""
+    return {*bundle["systems"], *systems_with_conditions(bundle.get("conditions", {}))}
+
+
+def system_entry(bundle: Mapping[str, Any], system: str) -> SystemParameters:
+    """The system's part of the bundle; an LPAR is also found by its SMF identifier. The other systems, and the ratings
+    of machines and the calendar that stand beside the bundle, are in it."""
+    systems = bundle["systems"]
+    if system in systems:
+        return _of_installation(systems[system], bundle)
+    named = [name for name, parameters in systems.items() if parameters.smf_sid.upper() == str(system).upper()]
+    if len(named) == 1:
+        return _of_installation(systems[named[0]], bundle)
+    reason = bundle.get("refused", {}).get(system)
+    if reason:
+        raise QuestionError("system", system, f"system: {system} cannot be asked: {reason}")
+    if system in askable(bundle):
+        refusal = f"system: {system} has figures by condition and no network; ask predict, sweep or what-if"
+        raise QuestionError("system", system, refusal)
+    if system in bundle.get("conditions", {}).get("facts", {}):
+        refusal = f"system: {system} is known by its configuration alone; load its records and run `etalon fit`"
+        raise QuestionError("system", system, refusal)
+    refusal = f"system: {system!r} is not in model {bundle['model_version']}; load its records and run `etalon fit`"
+    raise QuestionError("system", system, refusal, askable(bundle))
+
+
+def _of_installation(parameters: SystemParameters, bundle: Mapping[str, Any]) -> SystemParameters:
+    """The system's part with the other systems, the ratings of machines and the calendar that the installation has now;
+    the very same one for the same."""
+    systems = bundle["systems"]
+    files = {key: bundle[key] for key in ("machine_ratings", "calendar") if bundle.get(key)}
+    more = files | ({"installation": systems} if len(systems) > 1 else {})
+    if not more:
+        return parameters
+    return cached(parameters, ("beside", id(systems), repr(files)), lambda: replace(parameters, **more))
+
+
+def point_entry(parameters: SystemParameters, value: Any) -> Point:
+    """The measured point of that name; 5, 5.0 and "5" are the same name."""
+    text = str(int(value)) if isinstance(value, float) and value == int(value) else str(value)
+    for point in parameters.points:
+        if point.point == text:
+            return point
+    raise QuestionError("point", text, f"point: {text!r} was not measured", [p.point for p in parameters.points])
+
+
+def streams_named(parameters: SystemParameters, field: str, name: str) -> tuple[int, ...]:
+    """The streams that a service class, report class, workload or transaction class stands for.
+
+    Raises:
+        QuestionError: the name is unknown, or stands for different sets of streams.
+    """
+    wanted = name.strip().casefold()
+    members_of: dict[str, tuple[int, ...]] = {}
+    names_of_classes: set[str] = set()
+    for kind in ("name", "report_class", "workload"):
+        names = [str(getattr(stream, kind)) for stream in parameters.classes]
+        names_of_classes.update(filter(None, names))
+        members = tuple(i for i, own in enumerate(names) if own.casefold() == wanted)
+        if members:
+            members_of[kind] = members
+    for own, shares in parameters.mixes.items():
+        if all(share == 1.0 for share in shares.values()):
+            names_of_classes.add(own)
+            if own.casefold() == wanted:
+                members_of["mix"] = tuple(i for i, stream in enumerate(parameters.classes) if stream.name in shares)
+    if not members_of:
+        reasons = {one.casefold(): why for one, why in parameters.without_transactions.items()}
+        text = reasons.get(wanted, f"no class {name!r} has ended transactions here")
+        raise QuestionError(field, name, f"{field}: {text}", names_of_classes)
+    if len(set(members_of.values())) > 1:
+        kinds = {"name": "service class", "report_class": "report class", "workload": "workload", "mix": "groups file"}
+        meant = "; ".join(
+            f"{kinds[kind]}: {', '.join(parameters.classes[i].name for i in members)}"
+            for kind, members in members_of.items()
+        )
+        raise QuestionError(field, name, f"{field}: {name!r} stands for several ({meant}); name the classes")
+    return next(iter(members_of.values()))

@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.cache import cached
-from model.capacity.evaluation import System
-from model.capacity.lpars import at_the_same_time, named_system
-from model.capacity.machine_change import installation, speed_of
-from model.capacity.parameters import DemandModel, SystemParameters
-from model.capacity.question_keys import MOVE_FROM, MOVE_TO, streams_named
+from model.capacity.bundle import streams_named
+from model.capacity.cpc import at_the_same_time, installation, named_system, speed_of
+from model.capacity.parameters import DemandModel, SystemParameters, cached
 from model.capacity.state import Scenario, engines_in_use
-from model.capacity.values import QuestionError, must_be_finite
+from model.capacity.system import System
+from model.capacity.values import MOVE_FROM, MOVE_TO, QuestionError, must_be_finite
 
 Array = NDArray[np.float64]
 ON_ZIIPS = ":ziip"

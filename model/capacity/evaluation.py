@@ -1,435 +1,330 @@
-"""A calibrated system as arrays: posterior samples of its parameters, evaluated all at once.
+"""The state of a system at a scenario, and scenarios that reach a given state.
 
-Arrays have the samples (draws) first and the loads second, ``(draws, loads)``; transaction classes come last. Draw 0 is
-the best estimate: values are its, limits are quantiles over the others.
+:func:`evaluate` adds to :class:`model.capacity.system.System` what depends on the answer itself: users who think, full
+engines and full limits. :func:`at_busy` and :func:`as_observed` solve for the rates at a busy, and for the work that
+explains measured responses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity import ziip_pool
-from model.capacity.baselines import PROPORTIONAL, USUAL
-from model.capacity.baselines import used as used_baselines
-from model.capacity.carried_load import carried_load
-from model.capacity.closed_classes import with_users
-from model.capacity.parameters import ResponseModel, SystemParameters, ZiipPool
-from model.capacity.partition import Partition
-from model.capacity.state import (
-    CAPTURED,
-    CAPTURED_BUT_ZIIP,
-    WORK,
-    ZIIP_WORK,
-    Demands,
-    Scenario,
-    State,
-    engines_in_use,
-    normal_scores,
-)
-from model.queueing.limits import limit_wait
-from model.queueing.multiserver import erlang_c, slowdown
-from model.queueing.priority import Delays, delays, delays_on_logical_cps, undispatched
+from model.capacity.state import RESPONSE, Scenario, State
+from model.capacity.system import System
+from model.capacity.values import QuestionError
 
 Array = NDArray[np.float64]
-Key = tuple[str, str]
 
-MAX_ITER, TOLERANCE = 6, 1e-6
-"""Iterations at most between cost and busy, and relative change of busy that ends them."""
-BLOCK = 100_000
-"""Values of all draws, loads and classes that are evaluated at once: they stay in the processor's cache."""
-DEMAND_SD, ZIIP_SD, SERVERS_SD = 0.03, 0.06, 0.25
-"""Relative error of a predicted change of log engine use of a class, of busy zIIPs, and of a response on other servers
-(pooled over systems)."""
-CAPACITY_SD, CAPACITY_SEED = 0.03, 4950
-"""Relative error of the engines that a shared machine leaves an LPAR; a third of it where it shares none."""
-UNDETERMINED = 0.9
-"""Highest utilization of a limit whose utilization the records do not tell."""
-DEMAND_SEED, RESPONSE_SEED, RECORD_SEED, ZIIP_SEED = 4000, 5000, 6000, 4900
+def evaluate(system: System, scenario: Scenario, *, responses: bool = True) -> State:
+    """The state of a system: closed classes at the rates that their responses allow, and the carried load.
 
+    Parameters
+    ----------
+    system
+        the parameters as arrays.
+    scenario
+        loads of shape (draws or 1, loads, classes).
+    responses
+        whether responses are needed.
 
-class Used(NamedTuple):
-    """Engines in use, each (draws, loads): by series, and by the LPAR; eligible work of classes by series, all of it,
-    and the part of it that runs on CPs; and the work of transactions on CPs."""
-
-    by_series: dict[str, Array]
-    busy: Array
-    eligible: dict[str, Array]
-    ziip_work: Array
-    overflow: Array
-    work: Array
+    Returns
+    -------
+    State
+        arrays of shape (draws, loads).
+    """
+    at_rates = partial(system.at_rates, responses=responses or scenario.users is not None)
+    return carried_load(at_rates, system, with_users(at_rates, system, scenario))
 
 
-class Series(NamedTuple):
-    """The classes' own series on one kind of engine: names, places among those of both, and places among these of
-    what is part of the total."""
 
-    names: tuple[str, ...]
-    rows: slice
-    parts: slice
+AtRates = Callable[[Scenario], State]
+
+NEARLY = 0.9995
+"""Utilization of a full limit by its carried load."""
+FEW_SAMPLES = 0.05
+"""Part of the samples with full engines up to which only their busy is held to what there is."""
+MAX_ITER = 8
 
 
-class System:
-    """One system of a bundle, ready to be evaluated; with the draws of ``copies`` variants, one after the other."""
+def carried_load(at_rates: AtRates, system: System, state: State) -> State:
+    """The state with that of its carried load, where something is full.
 
-    def __init__(self, parameters: SystemParameters, copies: int = 1) -> None:
-        self.parameters, self.copies = parameters, copies
-        self.streams = parameters.class_names
-        self.numbers = {name: i for i, name in enumerate(self.streams)}
-        self.mixes: dict[str, dict[int, float]] = {
-            name: {self.numbers[stream]: share for stream, share in shares.items()}
-            for name, shares in parameters.mixes.items()
-        }
-        self.laws = parameters.demands
-        # Of the classes' own work, on CPs and then on zIIPs, on each what is part of the total first.
-        own = [n for n, law in self.laws.items() if law.regressor in self.streams or law.regressor in self.mixes]
-        self.direct = tuple(sorted(own, key=lambda n: (self.laws[n].engine == "ziip", not self.laws[n].additive)))
-        self.of_rates = Demands.of([self.laws[name] for name in self.direct]) if self.direct else None
-        self.on_cps = self._of_direct("cp")
-        self.on_ziips = self._of_direct("ziip")
-        self.capacity = parameters.busy_components
-        self.draws = 1 + parameters.samples
-        self.engines = parameters.engines
-        self.msu_per_engine = parameters.msu_per_engine
-        self.service_units_per_s = parameters.service_units_per_s
-        self.ziip_pool = parameters.ziip or ZiipPool(gain=np.ones(self.draws))
-        self.ziips = self.ziip_pool.engines
-        cost = parameters.busy_cost
-        self.growth = np.zeros(self.draws) if cost is None else cost.slope
-        self.growth_from = 0.0 if cost is None else cost.reference
-        self.deficit = parameters.pool_deficit[:, None]
-        self.thinking_noise = np.stack([one.thinking_noise for one in parameters.classes], axis=1)
-        self.work_scatter = np.array([one.cpu_scatter_s for one in parameters.classes])
-        self.partition = Partition(parameters)
-        self.machine = parameters.machine
-        self.responses = tuple(parameters.responses.values())
-        self.limits = parameters.limits
-        self.levels = sorted({law.priority for law in self.laws.values()})
-        self.baselines = used_baselines(parameters.gate)
-
-    def _of_direct(self, engine: str) -> Series:
-        names = tuple(name for name in self.direct if self.laws[name].engine == engine)
-        first = self.direct.index(names[0]) if names else 0
-        parts = sum(self.laws[name].additive for name in names)
-        return Series(names, slice(first, first + len(names)), slice(parts))
-
-    def deviates(self, seed: int) -> Array:
-        """(draws,) standard normal deviates, 0 for the best estimate; every copy has the same."""
-        own = normal_scores(1 + (self.draws - 1) // self.copies, seed)[1:]
-        return np.append(0.0, np.tile(own, self.copies))
-
-    def stream(self, scenario: Scenario, name: str) -> Array:
-        """Transactions/s of a class, or of a workload made of classes, (draws or 1, loads) as the rates."""
-        mix = self.mixes.get(name)
-        if mix:
-            return np.asarray(scenario.rates[:, :, list(mix)] @ np.array(list(mix.values())))
-        return scenario.rates[:, :, self.numbers[name]]
-
-    def usage(self, scenario: Scenario) -> Used:
-        """Engines in use at a scenario, all classes at its rates."""
-        shape = (self.draws, scenario.rates.shape[1])
-        alone = self._alone(scenario)
-        cost = np.asarray(scenario.cost, float).reshape(-1, 1)
-        on_cps, on_ziips = alone[self.on_cps.rows] * scenario.work, alone[self.on_ziips.rows]
-        for i, name in enumerate(self.on_cps.names):
-            if name in scenario.extra:
-                on_cps[i] += scenario.extra[name]
-        ziip_work = on_ziips[self.on_ziips.parts].sum(axis=0) + sum(
-            value for name, value in scenario.extra.items() if self.engine(name) == "ziip"
-        )
-        anchored = 0.0 if scenario.anchor is None else scenario.anchor.busy
-        dear, busy, overflow = cost, np.zeros(shape), np.zeros(shape)
-        known = dict(zip(self.on_cps.names, on_cps, strict=True))
-        costly = bool(self.growth.any())
-        iterations = MAX_ITER if costly or self.ziip_pool.overflow else 1
-        for _ in range(iterations):
-            if self.on_ziips.names:
-                overflow = ziip_pool.overflowing(self.ziip_pool, ziip_work, self.free_cps(known, scenario), scenario)
-            if costly:
-                seen = self._utilization(scenario, busy)
-                dear = cost * (1.0 + self.growth[:, None] * (seen - self.growth_from))
-            used = on_cps * dear
-            known = dict(zip(self.on_cps.names, used, strict=True))
-            for name, value in zip(self.on_ziips.names, on_ziips, strict=True):
-                known[name] = value * (1.0 - overflow)
-                twin = known.get(name.removesuffix(":ziip"))
-                if twin is not None:
-                    twin += value * overflow
-            work = used[self.on_cps.parts].sum(axis=0)
-            captured = work
-            for name, law in self.laws.items():
-                if law.regressor == WORK:
-                    extra = scenario.extra.get(name, 0.0) * dear
-                    known[name] = np.maximum(engines_in_use(law, work / cost) * cost + extra, 0.0)
-                    if law.additive and law.engine == "cp":
-                        captured = captured + known[name]
-            for name, law in self.laws.items():
-                if law.regressor in (CAPTURED, CAPTURED_BUT_ZIIP):
-                    driving = captured if law.regressor == CAPTURED else captured - ziip_work * overflow
-                    known[name] = np.maximum(engines_in_use(law, driving / cost) * cost + anchored * cost, 0.0)
-            before, busy = busy, sum((known[name] for name in self.capacity), np.zeros(shape))
-            with np.errstate(invalid="ignore"):
-                if iterations == 1 or (np.abs(busy - before) <= TOLERANCE * busy).all():
-                    break
-        anchor = scenario.anchor
-        if anchor is not None and self.baselines.get("") == PROPORTIONAL and np.any(anchor.work > 0):
-            # What the classes have beyond their own work goes with it.
-            wanted = anchor.engines * work / np.maximum(anchor.work, 1e-12)
-            known["uncaptured"] = np.maximum(known["uncaptured"] + wanted - busy, 0.0)
-            busy = sum((known[name] for name in self.capacity), np.zeros(shape))
-        return Used(known, busy, dict(zip(self.on_ziips.names, on_ziips, strict=True)), ziip_work, overflow, work)
-
-    def _utilization(self, scenario: Scenario, busy: Array) -> Array:
-        """Utilization on which the cost of work hangs: of the machine's engines, or of the LPAR's on its own."""
-        share = self.partition.busy(scenario, busy)
-        return busy / scenario.engines if share is None else np.minimum(share, 1.0)
-
-    def _alone(self, scenario: Scenario) -> Array:
-        """Engines taken by the classes' own rates, (series, draws, loads): as recorded, and as the demands have it for
-        what has changed since."""
-        if self.of_rates is None:
-            return np.zeros((0, self.draws, scenario.rates.shape[1]))
-        rates = np.array([self.stream(scenario, self.laws[name].regressor) for name in self.direct])
-        used = self.of_rates.usage(rates)
-        anchor = scenario.anchor
-        if anchor is not None:
-            for i, name in enumerate(self.direct):
-                before = self.stream(replace(scenario, rates=anchor.rates), self.laws[name].regressor)
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    change = np.where((before > 0) & (rates[i] > 0), rates[i] / np.where(before > 0, before, 1.0), 1.0)
-                error = DEMAND_SD * self.deviates(DEMAND_SEED + i)[:, None]
-                used[i] *= anchor.usage.get(name, 1.0) * change**error
-        used[self.on_ziips.rows] *= np.asarray(scenario.ziip_cost, float).reshape(-1, 1)
-        return used
-
-    def engine(self, name: str) -> str:
-        """Kind of engine of a series; empty where there is no such series."""
-        law = self.laws.get(name)
-        return "" if law is None else law.engine
-
-    def free_cps(self, usage: Mapping[str, Array], scenario: Scenario) -> Array:
-        """Probability that a CP is free for eligible work, behind what is no less important than it."""
-        least = max((law.priority for law in self.laws.values() if law.engine == "ziip" and law.additive), default=0)
-        before = (usage[n] for n in self.capacity if n in usage and self.laws[n].priority <= least)
-        return 1.0 - erlang_c(sum(before, np.zeros((self.draws, 1))), self.partition.available(scenario))
-
-    def evaluate(self, scenario: Scenario, *, responses: bool = True) -> State:
-        """What the system does at a scenario: users at the rates that their responses allow, and what is carried."""
-        at_rates = partial(self.at_rates, responses=responses or scenario.users is not None)
-        state = with_users(at_rates, self, scenario)
-        return carried_load(at_rates, self, state)
-
-    def blocks(self, loads: int) -> list[NDArray[np.intp]]:
-        """The numbers of so many loads, in blocks that the processor's cache has room for."""
-        values = loads * self.draws * max(len(self.responses), len(self.laws))
-        return np.array_split(np.arange(loads), max(min(round(values / BLOCK), loads), 1))
-
-    def at_rates(self, scenario: Scenario, *, responses: bool = True) -> State:
-        """What the system would do if every class had its rate, whether it can or not."""
-        used = self.usage(scenario)
-        available = self.partition.available(scenario)
-        state = State(
-            scenario, used.by_series, used.busy, available, self._ziip_busy(scenario, used),
-            self.partition.busy(scenario, used.busy),
-        )  # fmt: skip
-        if not responses:
-            return state
-        return self._with_responses(state, used)
-
-    def _ziip_busy(self, scenario: Scenario, used: Used) -> Array | None:
-        """Busy zIIP cores, (draws, loads); None where there are none."""
-        law = self.laws.get(ZIIP_WORK)
-        if law is None:
-            return None
-        work = used.ziip_work * (1.0 - used.overflow)
-        busy = engines_in_use(law, work)
-        if scenario.anchor is not None:
-            change = np.log(np.maximum(busy, 1e-9) / np.maximum(scenario.anchor.ziip_modelled, 1e-9))
-            error = ZIIP_SD * self.deviates(ZIIP_SEED)[:, None]
-            busy = scenario.anchor.ziip_busy * np.exp(change * (1.0 + error))
-        return np.asarray(busy)
-
-    def _pool(self, scenario: Scenario, load: Array) -> Array:
-        """Engines of a dedicated pool in which work waits as long, (levels, draws, loads)."""
-        pool = np.stack([self.partition.pool(scenario, one) for one in load])
-        machine = self.partition.cpc(scenario)
-        sd = CAPACITY_SD if machine is not None and machine.others else CAPACITY_SD / 3.0
-        error = 1.0 + sd * self.deviates(CAPACITY_SEED)[:, None]
-        return np.maximum((scenario.engines - self.deficit * (scenario.engines - pool)) * error, 1e-3)
-
-    def waiting_share(self, state: State, one: ResponseModel) -> Array:
-        """(draws, loads) part of a response that is waiting for engines and limits."""
-        key = one.key
-        each = (wait for name, wait in state.waiting_ms[key].items() if name != "other")
-        waits = sum(each, np.zeros(state.busy.shape))
-        with np.errstate(invalid="ignore"):
-            return np.clip(np.nan_to_num(waits / state.response_ms[key], nan=1.0), 0.0, 1.0)
-
-    def delays(self, scenario: Scenario, used: Used) -> tuple[Delays, Delays | None, Array]:
-        """Delays of every level for CPs and zIIPs, (levels, draws, loads), and by logical CPs not dispatched."""
-        shape = (len(self.levels), *used.busy.shape)
-        load, moment, on_ziips, ziip_moment = (np.zeros(shape) for _ in range(4))
-        places = {level: i for i, level in enumerate(self.levels)}
-        for name in self.capacity:
-            law = self.laws[name]
-            load[places[law.priority]] += used.by_series[name]
-            if law.regressor in self.numbers:
-                rate = np.maximum(self.stream(scenario, law.regressor), 1e-12)
-                moment[places[law.priority]] += 1e3 * used.by_series[name] ** 2 / rate
-        for name in used.eligible:
-            law = self.laws[name]
-            if law.additive and law.regressor in self.numbers:
-                at, rate = places[law.priority], np.maximum(self.stream(scenario, law.regressor), 1e-12)
-                on_ziips[at] += used.by_series[name]
-                ziip_moment[at] += 1e3 * used.by_series[name] ** 2 / rate
-        pool = self._pool(scenario, np.cumsum(load, axis=0))
-        # Of a pool that may have more than the engines, all are logical CPs.
-        logical = np.maximum(pool[-1], scenario.engines)
-        machine = undispatched(load.sum(axis=0), pool[-1], logical)
-        by_cp = delays_on_logical_cps(load, logical, moment, machine)
-        by_ziip = None
-        if on_ziips.any() and scenario.ziips > 0:
-            by_ziip = delays(on_ziips, ziip_pool.servers(self.ziip_pool, scenario), ziip_moment)
-        return by_cp, by_ziip, machine
-
-    def _with_responses(self, state: State, used: Used) -> State:
-        """The state with responses, what they are made of, and limits."""
-        scenario, anchor = state.scenario, state.scenario.anchor
-        by_cp, by_ziip, machine = self.delays(scenario, used)
-        places = {level: i for i, level in enumerate(self.levels)}
-        using: dict[Key, Array] = {}
-        waiting: dict[Key, dict[str, Array]] = {}
-        rests: dict[Key, Array] = {}
-        rates: dict[str, Array] = {}
-        for one in self.responses:
-            key = one.key
-            rate = np.maximum(self.stream(scenario, one.class_name), 1e-12)
-            service = 1e3 * sum((used.by_series[n] for n in one.series), np.zeros(used.busy.shape)) / rate
-            at = places[min((self.laws[n].priority for n in one.series), default=0)]
-            short, long, foreign = one.short[:, None], one.long[:, None], one.machine[:, None]
-            delay = _times(short * service, by_cp.short[at]) + long * by_cp.longer[at] * by_cp.size[at]
-            delay = delay + _times(foreign * service, machine)
-            ziip = 1e3 * sum((used.by_series[n] for n in one.ziip_series), np.zeros(used.busy.shape)) / rate
-            ziip_delay = np.zeros(used.busy.shape)
-            if by_ziip is not None and one.ziip_series:
-                queue = by_ziip.short[at] + by_ziip.longer[at]
-                ziip_delay = _times(one.ziip_queue[:, None] * ziip, queue)
-            using[key] = service + ziip + np.minimum(one.rest_ms, 0.0)[:, None]
-            growth = (by_cp.short[at] + 1.0) / one.measured_slowdown - 1.0
-            rest = one.rest_ms[:, None] * (1.0 + _times(one.load[:, None], growth))
-            rests[key] = np.maximum(rest + one.growing_ms[:, None] * used.busy / self.engines, 0.0)
-            waiting[key] = {"cp": delay, "ziip": ziip_delay}
-            rates[one.class_name] = rate
-        limits = self._limits(scenario, using, waiting, rates)
-        response: dict[Key, Array] = {}
-        p90: dict[Key, Array] = {}
-        for i, one in enumerate(self.responses):
-            key = one.key
-            waits = sum(waiting[key].values(), np.zeros(used.busy.shape))
-            modelled = np.maximum(using[key], 0.0) + waits + rests[key]
-            modelled = np.where(np.isfinite(modelled), modelled, np.inf)
-            if one.class_name in self.baselines:
-                modelled = self._by_baseline(one, modelled, using[key], used, scenario)
-            response[key] = self._anchored(scenario, one, key, modelled, waits, i)
-            if one.p90 is not None and one.p90_waiting is not None:
-                with np.errstate(invalid="ignore"):
-                    share = np.clip(np.nan_to_num(waits / modelled, nan=1.0), 0.0, 1.0)
-                ratio = one.p90[:, None] * (1.0 - share) + one.p90_waiting[:, None] * share
-                if anchor is not None and key in anchor.p90:
-                    ratio = ratio * anchor.p90[key]
-                p90[key] = response[key] * ratio
-            with np.errstate(invalid="ignore"):
-                other = np.maximum(response[key] - np.maximum(using[key], 0.0) - waits, 0.0)
-            waiting[key]["other"] = np.where(np.isfinite(response[key]), other, rests[key])
-        return replace(
+    Classes in no full limit have the responses of the carried load; members of a full limit have none.
+    """
+    full = [limit for limit in system.limits if np.any(state.limits.get(limit.name, np.zeros(1)) >= 1.0)]
+    carried = state
+    if full:
+        scenario = replace(state.scenario, users=None)
+        rates = np.broadcast_to(scenario.rates, (*state.busy.shape, scenario.rates.shape[2])).copy()
+        for _ in range(MAX_ITER):
+            for limit in full:
+                part = np.minimum(NEARLY / np.maximum(carried.limits[limit.name], 1e-12), 1.0)
+                rates[:, :, [system.numbers[name] for name in limit.members]] *= part[:, :, None]
+            carried = at_rates(replace(scenario, rates=rates))
+            if all((carried.limits[limit.name] < 1.0).all() for limit in full):
+                break
+        members = {name for limit in full for name in limit.members}
+        beside = {key: value for key, value in carried.response_ms.items() if key[1] not in members}
+        percentiles = {key: carried.p90_ms[key] for key in beside if key in carried.p90_ms}
+        state = replace(
             state,
-            response_ms=response,
-            using_ms={key: np.maximum(value, 0.0) for key, value in using.items()},
-            waiting_ms=waiting,
-            p90_ms=p90,
-            limits=limits,
+            response_ms={**state.response_ms, **beside},
+            p90_ms={**state.p90_ms, **percentiles},
+            waiting_ms={**state.waiting_ms, **{key: carried.waiting_ms[key] for key in beside}},
         )
+    over = carried.busy > carried.available
+    if over.any():
+        busy = np.minimum(carried.busy, carried.available)
+        done = carried
+        loads = np.flatnonzero(over[0] | (over.mean(axis=0) > FEW_SAMPLES))
+        if len(loads):
+            some = carried.at_loads(loads)
+            scenario = _within_engines(system, some)
+            there = replace(system.at_rates(scenario, responses=False), limits=some.limits)
+            done = carried.with_loads(loads, replace(some, usage=there.usage, ziip_busy=there.ziip_busy))
+            if len(loads) == carried.busy.shape[1]:
+                done = replace(done, scenario=scenario)
+        carried = replace(done, busy=busy, machine_busy=system.partition.busy(carried.scenario, busy))
+    return state if carried is state else replace(state, through=carried)
 
-    def _anchored(
-        self, scenario: Scenario, one: ResponseModel, key: Key, modelled: Array, waits: Array, i: int
-    ) -> Array:
-        """The response: what was recorded times what the model makes of the change; the model's without a record."""
-        deviating = np.where(one.noise < 0.0, 1.0 / (1.0 - one.noise), 1.0 + one.noise)[:, None]
-        anchor = scenario.anchor
-        if anchor is None or key not in anchor.response:
-            error = np.exp(one.interval_sd * self.deviates(RECORD_SEED + i))[:, None]
-            unrecorded = anchor is not None and bool(anchor.response)
-            return np.asarray(modelled * deviating * (error if unrecorded else 1.0))
-        sd = np.hypot(one.change_sd, SERVERS_SD) if self._servers_changed(scenario) else one.change_sd
-        error = sd * self.deviates(RESPONSE_SEED + i)[:, None]
+
+def _within_engines(system: System, state: State) -> Scenario:
+    """The scenario with as much work as full engines do, the most important first."""
+    offered, over = replace(state.scenario, users=None), state.busy > state.available
+    levels = system.levels
+    own = {law.regressor: law.priority for law in system.laws.values() if law.additive and law.engine == "cp"}
+    of_classes = [levels.index(own.get(name, levels[0])) for name in system.streams]
+
+    def done(depth: Array) -> Scenario:
+        """The scenario with so much of its work, where 1 is all of it, (draws, loads)."""
+        parts = [np.clip(depth * len(levels) - i, 0.0, 1.0) for i in range(len(levels))]
+        by_series = {name: parts[levels.index(law.priority)] for name, law in system.laws.items()}
+        extra = {name: value * by_series.get(name, 1.0) for name, value in offered.extra.items()}
+        rates = offered.rates * np.stack([parts[i] for i in of_classes], axis=2)
+        return replace(offered, rates=rates, extra=extra)
+
+    def beyond(depth: Array) -> Array:
+        """Engines beyond those there are; where these are not full, all of the work is done."""
+        return np.where(over, system.usage(done(depth)).busy - state.available, depth - 1.0)
+
+    return done(find_root(beyond, over.shape))
+
+
+ROUNDS, HALVINGS = 3, 14
+"""Rounds of bisection over all closed classes together, and halvings in each."""
+WIDER = 4.0
+"""Factor by which a round widens the bracket that the one before left: other classes have moved since."""
+
+
+def population(state: State, system: System) -> dict[int, Array]:
+    r"""Users who make the rates of a state, (draws, loads), by class number: :math:`N = X (Z + R)` (Little's law);
+    infinite where a response has no end."""
+    responses, found = _responses(system), {}
+    for stream, think_s in state.scenario.thinking(system.streams).items():
+        number = system.numbers[stream]
+        response_ms = state.response_ms.get(responses.get(number, ("", stream)))
+        if response_ms is not None:
+            rate = system.stream(state.scenario, stream)
+            found[number] = rate * (think_s + np.where(rate > 0.0, response_ms, 0.0) / 1e3)
+            if state.scenario.users is not None:
+                found[number] = np.broadcast_to(state.scenario.users[:, :, number], found[number].shape)
+    return found
+
+
+def _responses(system: System) -> dict[int, tuple[str, str]]:
+    """The response of each class that has one, by number."""
+    known = (one for one in system.responses if one.class_name in system.numbers)
+    return {system.numbers[one.class_name]: one.key for one in known}
+
+
+def with_users(at_rates: Callable[[Scenario], State], system: System, scenario: Scenario) -> State:
+    """The state at the throughput of the scenario's users, (draws, loads, classes).
+
+    :math:`X (Z + R(X)) = N` for every closed class, by bisection of the throughputs of all of them between nothing and
+    :math:`N / Z`, in rounds, as the responses of one hang on the throughputs of the others.
+    """
+    first = at_rates(scenario.as_asked())
+    if scenario.users is None or scenario.think_s is None:
+        return first
+    keys = {n: key for n, key in _responses(system).items() if np.any(scenario.users[:, :, n] > 0)}
+    closed = list(keys)
+    if not closed:
+        return first
+    shape = first.busy.shape
+    think_s = np.stack([np.broadcast_to(scenario.think_s[:, :, n], shape) for n in closed], axis=2)
+    users = np.stack([np.broadcast_to(scenario.users[:, :, n], shape) for n in closed], axis=2)
+    rates = np.broadcast_to(scenario.rates, (*shape, scenario.rates.shape[2])).copy()
+    most = users / np.maximum(think_s, 1e-9)
+    low, high = np.zeros_like(most), most.copy()
+    for turn in range(ROUNDS):
+        if turn:
+            width = np.maximum(high - low, 1e-6 * most) * 2.0**HALVINGS / WIDER**2
+            low, high = np.maximum(low - width / 2.0, 0.0), np.minimum(high + width / 2.0, most)
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2.0
+            rates[:, :, closed] = middle
+            tried = at_rates(replace(scenario.as_asked(), rates=rates.copy()))
+            response_s = np.stack([tried.response_ms[keys[n]] for n in closed], axis=2) / 1e3
+            with np.errstate(invalid="ignore"):
+                too_many = ~(middle * (think_s + response_s) < users)
+            low, high = np.where(too_many, low, middle), np.where(too_many, middle, high)
+    rates[:, :, closed] = low
+    state = at_rates(replace(scenario.as_asked(), rates=rates))
+    return replace(state, scenario=replace(state.scenario, users=scenario.users))
+
+
+def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
+    """The scenario with every draw's rates scaled until the LPAR is that busy; infinite rates where it never is.
+
+    Raises:
+        QuestionError: the fixed part alone is busier.
+    """
+    wanted = busy_pct / 100.0 * scenario.engines
+    rates = np.broadcast_to(scenario.rates, (system.draws, *scenario.rates.shape[1:]))
+
+    def beyond(factor: Array) -> Array:
+        return system.usage(replace(scenario, rates=rates * factor[:, :, None])).busy / wanted - 1.0
+
+    factors = find_root(beyond, rates.shape[:2])
+    if not factors[0].all():
+        raise QuestionError(
+            "cpu_busy_pct", busy_pct, f"cpu_busy_pct: {busy_pct:g} is below the busy without transactions"
+        )
+    return replace(scenario, rates=rates * factors[:, :, None])
+
+
+TURNS, STEP = 4, 0.01
+# Work is taken to be at least this part of the usual.
+LEAST_WORK = 0.2
+SEED = 8100
+
+
+def varying(system: System, scenario: Scenario, seconds: Array | float) -> tuple[Array, Array]:
+    """How far the work of all transactions varies between intervals of so many ``seconds`` at these rates, relative,
+    (draws, loads), and of each class how much of it goes with its own, (draws, loads, streams): 1 where it does alike.
+    """
+    usage = system.usage(scenario).by_series
+    used = np.stack([usage.get(name, np.zeros((system.draws, 1))) for name in system.streams], axis=2)
+    variance = scenario.rates * system.work_scatter**2 / np.reshape(seconds, (-1, 1))
+    total, work = variance.sum(axis=2), np.maximum(used.sum(axis=2), 1e-12)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        along = variance * work[:, :, None] / (used * total[:, :, None])
+    return np.sqrt(total) / work, np.where(np.isfinite(along), along, 0.0)
+
+
+def as_observed(
+    system: System, scenario: Scenario, responses: Mapping[str, Array], seconds: Array | float
+) -> tuple[Scenario, Array, Array]:
+    """The scenario with the work that the responses tell of, that work over the usual, and how far it varies between
+    intervals, relative, each (draws, loads).
+
+    Args:
+        system: the calibrated system.
+        scenario: the loads, on what they were measured on.
+        responses: by class whose scatter between intervals is known, (loads,) mean in ms; NaN where not measured.
+        seconds: lengths of the intervals, (loads,) or one for all.
+    """
+    sd, along = varying(system, scenario, seconds)
+    work = np.ones(sd.shape)
+
+    def log_responses(factor: Array) -> tuple[State, dict[str, Array]]:
+        state = evaluate(system, replace(scenario, work=factor))
+        found = {name: _response(system, state, name, factor, along) for name in responses}
+        return state, {name: np.log(np.maximum(one, 1e-9)) for name, one in found.items()}
+
+    precision = 1.0 / np.maximum(sd, 1e-9) ** 2
+    for _ in range(TURNS):
+        (state, lower), (_, upper) = log_responses(work * (1.0 - STEP)), log_responses(work * (1.0 + STEP))
+        sure, pull = precision, precision
+        endless = np.zeros(work.shape, bool)
+        for name, measured in responses.items():
+            noise = _noise(system, state, name, seconds)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                slope = (upper[name] - lower[name]) / (2.0 * STEP * work)
+                off = np.log(measured) - (upper[name] + lower[name]) / 2.0
+            endless |= np.isinf(upper[name]) & np.isfinite(measured)
+            known = np.isfinite(slope) & np.isfinite(off)
+            slope, off = np.where(known, slope, 0.0), np.where(known, off, 0.0)
+            sure = sure + slope**2 / noise
+            pull = pull + slope * (off + slope * work) / noise
+        # What was answered was not without end.
+        next_work = np.where(endless, work * (1.0 - np.maximum(sd, STEP)), pull / sure)
+        work = np.clip(next_work, LEAST_WORK, 1.0 / LEAST_WORK)
+    work = np.maximum(work + system.deviates(SEED)[:, None] / np.sqrt(sure), LEAST_WORK)
+    return replace(scenario, work=work), work, sd
+
+
+def unexplained(
+    system: System, found: Scenario, responses: Mapping[str, Array], seconds: Array | float, deviations: float
+) -> dict[str, float]:
+    """The response in ms that the model has, by class, where the one measured is further from it than so many
+    deviations of single intervals, with the work the responses tell of. One load."""
+    state = evaluate(system, found)
+    said = {}
+    for name, measured in responses.items():
+        own = state.response_ms[RESPONSE, name]
+        with np.errstate(invalid="ignore"):
+            off = np.abs(np.log(measured / np.maximum(own, 1e-9)))
+        if np.isfinite(own[0, 0]) and np.all(off > deviations * np.sqrt(_noise(system, state, name, seconds))):
+            said[name] = float(own[0, 0])
+    return said
+
+
+def _response(system: System, state: State, name: str, work: Array, along: Array) -> Array:
+    """Response of a class whose transactions take more as all ``work`` does, less as theirs varies by itself."""
+    own = along[:, :, system.numbers[name]]
+    alone = state.using_ms[RESPONSE, name] * ((1.0 + own * (work - 1.0)) / work - 1.0)
+    return np.asarray(state.response_ms[RESPONSE, name] + alone)
+
+
+def _noise(system: System, state: State, name: str, seconds: Array | float) -> Array:
+    """Variance of the log of a class's response in one interval about the model's, (draws, loads)."""
+    law = next(one for one in system.responses if one.class_name == name)
+    ended = system.stream(state.scenario, name) * seconds
+    return law.scatter(system.waiting_share(state, law), ended) ** 2
+
+
+LEAST, DOUBLINGS, STEPS = 1e-9, 40, 80
+# How near to zero is zero, and how narrow a bracket is a point, as parts of what it holds.
+NEAR, NARROW = 1e-10, 1e-12
+
+
+def find_root(rising: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
+    """The factors above 0 at which ``rising``, evaluated for an array of them, crosses zero.
+
+    A bracket is found by doubling, then narrowed by the Illinois method (M. Dowell and P. Jarratt, *BIT* 11, 1971), by
+    halving where a value is infinite. Where the function is above zero from the start the factor is 0; where it never
+    gets there, 2 to the power of 40.
+    """
+    low, high = np.full(shape, LEAST), np.ones(shape)
+    at_low, at_high = rising(low), rising(high)
+    for _ in range(DOUBLINGS):
+        short = at_high < 0.0
+        if not short.any():
+            break
+        low, at_low = np.where(short, high, low), np.where(short, at_high, at_low)
+        high = np.where(short, high * 2.0, high)
+        at_high = np.where(short, rising(high), at_high)
+    found, side = np.where(at_low >= 0.0, 0.0, high), np.zeros(shape)
+    open_ = (at_low < 0.0) & (at_high > 0.0)
+    for _ in range(STEPS):
+        if not open_.any():
+            break
         with np.errstate(invalid="ignore", divide="ignore"):
-            before, more = anchor.modelled_ms[key], anchor.waits[key]
-            change = np.log(np.maximum(modelled + (more - 1.0) * waits, 1e-9) / np.maximum(before, 1e-9))
-            log_change = np.where(np.isfinite(change), change * np.maximum(1.0 + error, 0.0), np.inf)
-            found = anchor.response[key] * np.exp(log_change)
-        return np.asarray(np.where(np.isfinite(modelled), found, np.inf))
-
-    def _by_baseline(self, one: ResponseModel, modelled: Array, using: Array, used: Used, scenario: Scenario) -> Array:
-        """The response of a class whose changes a baseline predicts more closely: constant, or as of M/M/c; without end
-        where the model has no steady state."""
-        usual = self.baselines[one.class_name] == USUAL
-        slow = np.ones(using.shape) if usual else slowdown(used.busy, scenario.engines)
-        return np.where(np.isfinite(modelled), one.usual_ms + using * (slow - 1.0), np.inf)
-
-    def _servers_changed(self, scenario: Scenario) -> bool:
-        """Whether a scenario has other engines, zIIPs or shares of the machine than were recorded."""
-        engines = scenario.cpc is not None or scenario.engines != self.engines
-        return engines or ziip_pool.changed(self.ziip_pool, scenario)
-
-    def level(self, series: Sequence[str]) -> int:
-        """Priority level of the work of some series, 0 the highest."""
-        return min((self.laws[name].priority for name in series), default=0)
-
-    def _limits(
-        self,
-        scenario: Scenario,
-        using: Mapping[Key, Array],
-        waiting: Mapping[Key, dict[str, Array]],
-        rates: Mapping[str, Array],
-    ) -> dict[str, Array]:
-        """Adds the waits for limits to the responses of members; the utilization of each limit, (draws, loads)."""
-        keys = {self.numbers[stream]: (metric, stream) for metric, stream in using if stream in self.numbers}
-        used: dict[str, Array] = {}
-        for limit in (one for one in self.limits if one.holds_back(scenario.limits)):
-            numbers = [self.numbers[name] for name in limit.members]
-            members = [n for n in numbers if n in keys]
-            if not members:
-                continue
-            rate = scenario.rates[:, :, numbers].sum(axis=2)
-            hold = limit.hold_s[:, None] * np.ones(rate.shape)
-            if not limit.reached:
-                # Nobody waited: it is taken to be held all the time inside.
-                inside = sum(rates[keys[n][1]] * (using[keys[n]] + waiting[keys[n]]["cp"]) for n in members)
-                hold = 1e-3 * inside / np.maximum(rate, 1e-12)
-            elif limit.on_engines:
-                busy = sum(rates[keys[n][1]] * using[keys[n]] for n in members)
-                delay = sum(rates[keys[n][1]] * waiting[keys[n]]["cp"] for n in members)
-                with np.errstate(invalid="ignore"):
-                    stretch = 1.0 + np.nan_to_num(delay / np.maximum(busy, 1e-12), nan=0.0, posinf=0.0)
-                hold = hold * stretch
-            places = limit.places(scenario.limits)
-            if limit.reached and not limit.determined:
-                # What the records do not tell may make work wait, and is never taken to be full.
-                most = UNDETERMINED * places * limit.queues[:, None] / np.maximum(rate, 1e-12)
-                hold = np.minimum(hold, most)
-            wait = limit.variability[:, None] * limit_wait(rate, hold, places, limit.queues[:, None])
-            used[limit.name] = rate * hold / (places * limit.queues[:, None])
-            for n in members:
-                weight = limit.weights[numbers.index(n)] if limit.weights else 1.0
-                waiting[keys[n]][limit.resource] = _times(np.asarray(1e3 * weight), wait)
-        return used
-
-
-def _times(factor: Array, delay: Array) -> Array:
-    """The product; nothing of a delay without end is nothing."""
-    return np.where(factor == 0.0, 0.0, np.where(factor == 0.0, 1.0, factor) * delay)
+            x = low - at_low * (high - low) / (at_high - at_low)
+        x = np.where((low < x) & (x < high), x, (low + high) / 2.0)
+        value = rising(x)
+        found = np.where(open_, x, found)
+        below = value < 0.0
+        # The end that stays a second time counts half, so that it moves, too.
+        at_high = np.where(below, np.where(side < 0, at_high / 2.0, at_high), value)
+        at_low = np.where(below, value, np.where(side > 0, at_low / 2.0, at_low))
+        low, high = np.where(below, x, low), np.where(below, high, x)
+        side = np.where(below, -1.0, 1.0)
+        open_ &= (np.abs(value) > NEAR) & (high - low > NARROW * high)
+    return found

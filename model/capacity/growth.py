@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.cache import cached
-from model.capacity.evaluation import System
-from model.capacity.parameters import Growth, RecordedIntervals
-from model.capacity.question_keys import PLANNED, SHORT_HISTORY, streams_named
-from model.capacity.values import QuestionError, growth_factor, must_be_finite
+from model.capacity.base_load import WEEK, Span, end_of
+from model.capacity.bundle import streams_named
+from model.capacity.parameters import Growth, cached
+from model.capacity.system import System
+from model.capacity.values import PLANNED, SHORT_HISTORY, QuestionError, growth_factor, must_be_finite
 
 Array = NDArray[np.float64]
 
@@ -33,40 +33,12 @@ LEAST_FOLLOWED = 4.0
 """Weeks for which the trend of the shortest history is followed."""
 WEEKS_A_YEAR = 365.2425 / 7.0
 DRIFT_SEED = 7600
-WEEK = np.timedelta64(7, "D")
 NO_GROWTH = Growth(np.zeros(1))
-
-
-@dataclass(frozen=True)
-class Span:
-    """From a recorded load to times to come: ``start`` of the load, weeks from there to the end of the records, and
-    weeks ``ahead`` of that end, (loads,)."""
-
-    start: np.datetime64
-    since: float
-    ahead: Array
-
-    @classmethod
-    def of(cls, system: System, start: np.datetime64, ahead: float | Array) -> Span:
-        """From a recorded time to so many weeks after the end of the records."""
-        since = float((end_of(system) - start) / WEEK)
-        return cls(start, max(since, 0.0), np.atleast_1d(np.asarray(ahead, float)))
-
-
-def end_of(system: System) -> np.datetime64:
-    """Local start of the last recorded interval."""
-    return _recorded(system).times[-1]
-
-
-def _recorded(system: System) -> RecordedIntervals:
-    recorded = system.parameters.recorded
-    assert recorded is not None
-    return recorded
 
 
 def history_weeks(system: System) -> float:
     """Weeks from the first to the last recorded interval."""
-    first = _recorded(system).times[0]
+    first = system.history.times[0]
     return float((end_of(system) - first) / WEEK)
 
 
@@ -171,11 +143,6 @@ class Plan:
 
         then = [end + np.timedelta64(round(ahead * 7 * 86400), "s") for ahead in span.ahead]
         return np.array([of(time) for time in then]) - of(span.start)
-
-
-def is_planned(keys: Iterable[str]) -> bool:
-    """Whether a question plans growth."""
-    return any(str(key).partition(".")[0] in PLANNED for key in keys)
 
 
 def _plans(system: System, question: Mapping[str, Any]) -> dict[int, Plan]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -10,23 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.adjustments import PREFIX
-from model.capacity.anchor import recorded_and_modelled
-from model.capacity.answer import INTERVAL_PCT, Answer, as_plain
-from model.capacity.bottleneck import bottleneck, times
-from model.capacity.cache import cached
-from model.capacity.evaluation import System
+from model.capacity.adjustments import POPULATIONS, PREFIX
+from model.capacity.answer import INTERVAL_PCT, Answer, Estimate, Output, as_plain
+from model.capacity.base_load import recorded_and_modelled
+from model.capacity.bundle import system_entry
+from model.capacity.evaluation import evaluate
 from model.capacity.evidence import DEFINITIONS_CHANGED, definitions_changed, distance, evidence, extrapolated, notes_on
 from model.capacity.figures import figure_draws, figures_of
-from model.capacity.growth import is_planned
-from model.capacity.outputs import outputs_of, outputs_of_each
-from model.capacity.quantities import POPULATIONS
-from model.capacity.question import Question, evaluate, parse_question, prepare_system
-from model.capacity.question_keys import OBSERVED, ZIIPS, system_entry
+from model.capacity.outputs import bottleneck, outputs_of, outputs_of_each, times
+from model.capacity.parameters import cached
+from model.capacity.question import Question, evaluate_question, parse_question, prepare_system
 from model.capacity.state import Scenario, State
-from model.capacity.values import QuestionError
+from model.capacity.system import System
+from model.capacity.values import OBSERVED, ZIIPS, QuestionError, is_planned
 
 Array = NDArray[np.float64]
+
 Predict = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]
 Evaluated = tuple[Sequence[float], Sequence[Question], State, Callable[[], State]]
 
@@ -51,7 +51,7 @@ def predict(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
         unknown system or key, or a value out of its domain.
     """
     parameters = system_entry(bundle, system)
-    ready, load, state = evaluate(parameters, at)
+    ready, load, state = evaluate_question(parameters, at)
     _refuse_plans(load)
     notes = notes_on(ready, load, state)
     if definitions_changed(bundle, parameters):
@@ -112,7 +112,7 @@ def figure_samples(
     bundle: Mapping[str, Any], system: str, at: Mapping[str, Any], side: str = "at"
 ) -> dict[tuple[str, str], Array]:
     """Posterior samples of every figure, (draws,), by metric and class or station; ``side`` names the question."""
-    ready, _, state = evaluate(system_entry(bundle, system), at, side)
+    ready, _, state = evaluate_question(system_entry(bundle, system), at, side)
     samples = {}
     for one in figures_of(ready.parameters):
         draws = figure_draws(ready, state, one)
@@ -212,7 +212,7 @@ def _states(
         return offered if offered is not None else ready.at_rates(scenario.at_loads([0, -1]))
 
     for some in ready.blocks(len(loads)):
-        state = ready.evaluate(scenario.at_loads(some), responses=responses or full)
+        state = evaluate(ready, scenario.at_loads(some), responses=responses or full)
         noted = partial(lambda state: state, state) if state.response_ms or state.limits else ends
         yield [values[i] for i in some], [loads[i] for i in some], state, noted
 
@@ -279,3 +279,60 @@ def without(condition: str, keys: Sequence[str]) -> str:
 def _synonyms(keys: Sequence[str]) -> set[str]:
     """Keys with their other names: one population may be called users in one table and sessions in another."""
     return {*keys, *(POPULATIONS if set(keys) & set(POPULATIONS) else ())}
+
+
+Samples = Mapping[tuple[str, str], NDArray[np.float64]]
+
+
+def changes(answers: Sequence[Answer], samples: Sequence[Samples | None]) -> list[dict[str, Any]]:
+    """The second answer against the first: ``metric``, ``class``, ``a``, ``b`` and ``change_pct`` with its limits.
+
+    Parameters
+    ----------
+    answers
+        the two answers.
+    samples
+        posterior samples of their figures by metric and class; None of an answer that has limits only.
+    """
+    one, other = samples
+    return _by_limits(*answers) if one is None or other is None else _by_samples(one, other)
+
+
+def _by_samples(one: Samples, other: Samples) -> list[dict[str, Any]]:
+    rows = []
+    for key, left in one.items():
+        right = other.get(key)
+        if right is None or not np.isfinite(left[0]) or not np.isfinite(right[0]) or left[0] == 0:
+            continue
+        with np.errstate(invalid="ignore", divide="ignore"):
+            change = Estimate.of(np.nan_to_num(100.0 * (right / left - 1.0), nan=np.inf, posinf=np.inf))
+        rows.append(_row(key, float(left[0]), float(right[0]), change.to_dict()))
+    return rows
+
+
+def _by_limits(one: Answer, other: Answer) -> list[dict[str, Any]]:
+    """Changes that are as uncertain as both answers are."""
+    keys = tuple({*one.at, *other.at})
+    right = {(output.metric, without(output.condition, keys)): output for output in other.outputs}
+    rows = []
+    for left in one.outputs:
+        place = left.metric, without(left.condition, keys)
+        then = right.get(place)
+        if then is None or not left.value or then.value is None:
+            continue
+        change = {"value": 100.0 * (then.value / left.value - 1.0), **_limits(left, then)}
+        rows.append(_row(place, left.value, then.value, change))
+    return rows
+
+
+def _row(key: tuple[str, str], a: float, b: float, change: Mapping[str, float | None]) -> dict[str, Any]:
+    return {"metric": key[0], "class": key[1], "a": a, "b": b, "change_pct": change}
+
+
+def _limits(left: Output, then: Output) -> dict[str, float | None]:
+    ends = (left.lo, left.value, left.hi, then.lo, then.value, then.hi)
+    if any(end is None or end <= 0 for end in ends):
+        return {"lo": None, "hi": None}
+    a_low, a, a_high, b_low, b, b_high = (math.log(float(end or 1.0)) for end in ends)
+    down, up = math.hypot(b - b_low, a_high - a), math.hypot(b_high - b, a - a_low)
+    return {"lo": 100.0 * (math.exp(b - a - down) - 1.0), "hi": 100.0 * (math.exp(b - a + up) - 1.0)}

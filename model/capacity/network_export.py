@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity import ziip_pool
-from model.capacity.bottleneck import is_known
-from model.capacity.evaluation import System
+from model.capacity.bundle import system_entry
+from model.capacity.engines import ziip_threads
+from model.capacity.evaluation import evaluate
+from model.capacity.outputs import is_known
 from model.capacity.parameters import Limit
 from model.capacity.question import Question, parse_question, prepare_system
-from model.capacity.question_keys import system_entry
 from model.capacity.state import CAPTURED, CAPTURED_BUT_ZIIP, WORK, State
+from model.capacity.system import System
 from model.capacity.values import QuestionError
 from model.network.description import Network
 from model.network.distributions import Distribution
@@ -82,7 +83,7 @@ def export_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]
 
 def export(ready: System, load: Question, name: str, source: str) -> NetworkExport:
     """As :func:`described`, of a question that is parsed already."""
-    state = ready.evaluate(load.scenario)
+    state = evaluate(ready, load.scenario)
     # A load asked as 100 % busy may miss it by the rounding of its rate.
     if state.busy[0, 0] >= state.available[0, 0] * (1.0 - 1e-9):
         raise QuestionError("at", load.at, "at: the engines are saturated at this load: it has no steady state")
@@ -277,7 +278,7 @@ class _Exporter:
     def _ziip_station(self) -> Station:
         pool = self.ready.ziip_pool
         gain = float(pool.gain[0])
-        smt = Smt(gain=min(max(gain, 1.0), 2.0)) if ziip_pool.threads_of(pool, self.scenario) > 1 else None
+        smt = Smt(gain=min(max(gain, 1.0), 2.0)) if ziip_threads(pool, self.scenario) > 1 else None
         scheduling: Any = "priority_ps" if self.ranked and smt is None else "ps"
         return Station(
             name=ZIIP,

@@ -1,39 +1,24 @@
-"""Parameters of a calibrated system: what calibration writes and every answer reads, as typed values and as JSON.
-
-Arrays of type :data:`Samples` have posterior samples along their first axis, ``(1 + samples, ...)``: the best estimate
-first. A number in place of such an array stands for the same value in every sample. Arrays of type :data:`Intervals`
-have one value for each recorded interval, NaN where nothing was recorded.
-"""
+"""Parameters of a calibrated system: what calibration writes and every answer reads, as typed values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from functools import cache, cached_property
-from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.adjustments import Adjustment
+from model.capacity.samples import ONE, ZERO, Intervals, ParametersError, Samples, filled, read
 from model.queueing.lpar_share import Sharer
 
 Array = NDArray[np.float64]
-Samples = Annotated[Array, "samples"]
-"""(1 + samples, ...), the best estimate first."""
-Intervals = Annotated[Array, "intervals"]
-"""(..., intervals)."""
+
 T = TypeVar("T")
-
-
-class ParametersError(ValueError):
-    """Plain values are no parameters of a system; the message names the place and what is expected there."""
-
-
-# Defaults of samples: the same number in each.
-ZERO, ONE = cast(Any, 0.0), cast(Any, 1.0)
 
 
 @dataclass(frozen=True)
@@ -442,12 +427,8 @@ class SystemParameters:
         named.update(name for law in self.responses.values() for name in law.series)
         if lacking := named - self.demands.keys():
             raise ParametersError(f"demands: {min(lacking)} has no demand")
-        size = 1 + self.samples
-        for name in _stored(SystemParameters):
-            value = getattr(self, name)
-            filled = _mapped(_hints(SystemParameters)[name], value, lambda one: _filled(one, size))
-            if filled is not value:
-                object.__setattr__(self, name, filled)
+        for name, value in filled(self, 1 + self.samples).items():
+            object.__setattr__(self, name, value)
 
     @property
     def samples(self) -> int:
@@ -473,167 +454,67 @@ def from_plain(value: Mapping[str, Any]) -> SystemParameters:
     ParametersError
         a field is missing, unknown or of another type.
     """
-    return cast(SystemParameters, _read(SystemParameters, value, "parameters"))
+    return read(SystemParameters, value, "parameters")
 
 
 def adjustments_from_plain(value: Mapping[str, Any]) -> dict[str, Adjustment]:
     """What-if adjustments of plain JSON values; errors as :func:`from_plain`."""
-    return {name: _read(Adjustment, one, f"adjustments.{name}") for name, one in value.items()}
+    return {name: read(Adjustment, one, f"adjustments.{name}") for name, one in value.items()}
 
 
-def to_plain(value: Any) -> Any:
-    """Parameters as plain JSON values; fields without a value are left out."""
-    return _plain(type(value), value)
+LAST_WEEK, PROPORTIONAL = "same hour last week", "busy in proportion to the work of transactions"
+USUAL, MMC = "usual response", "M/M/c with the measured service time"
+LATER, HIGHER = "later days", "higher load"
+"""What a backtest holds out."""
+PLAINLY = 0.9
+"""Median error of a baseline over that of the model below which the baseline is used."""
 
 
-def map_samples(value: T, change: Callable[[Array], Array]) -> T:
-    """Parameters, or a part of them, with ``change`` applied to every array of samples."""
-    return cast(T, _mapped(type(value), value, change))
+def used_baselines(gate: Mapping[str, Any] | None) -> dict[str, str]:
+    """The baseline by class that predicts changes of its response, where higher loads were closer to it; of the class
+    with the empty name, changes of busy.
+
+    Parameters
+    ----------
+    gate
+        Validation of a system, if any.
+
+    Returns
+    -------
+    dict
+        :data:`USUAL` (the response stays as recorded) or :data:`MMC` (it changes as M/M/c has it) by class;
+        :data:`PROPORTIONAL` of busy.
+    """
+    compared = (gate or {}).get("baselines", ())
+    return {one["class"]: one["baseline"] for one in compared if is_used_baseline(one)}
 
 
-def joined(parts: Sequence[T]) -> T:
-    """Parameters that differ in their samples alone as one, with the samples of all, one after the other."""
-    columns: list[list[Array]] = []
-    for part in parts:
-        columns.append([])
-        map_samples(part, lambda one: columns[-1].append(one) or one)  # type: ignore[func-returns-value]
-    arrays = iter(zip(*columns, strict=True))
-
-    def one_after_the_other(_: Array) -> Array:
-        each = next(arrays)
-        return np.concatenate([each[0], *(one[1:] for one in each[1:])])
-
-    return map_samples(parts[0], one_after_the_other)
+def is_used_baseline(one: Mapping[str, Any]) -> bool:
+    """Whether a backtest shows a baseline that predicts changes of busy or of a class's response more closely."""
+    closer = one["baseline_pct"] < PLAINLY * one["model_pct"]
+    usable = (USUAL, MMC) if one["class"] else (PROPORTIONAL,)
+    return bool(one.get("held_out") == HIGHER and one["baseline"] in usable and closer)
 
 
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
+KEPT = 512
+"""Most values that are kept."""
+_derived: OrderedDict[tuple[int, Hashable], tuple[Any, Any]] = OrderedDict()
 
 
-@cache
-def _stored(kind: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(kind) if one.metadata.get("stored", True))
+def cached(part: Any, name: Hashable, make: Callable[[], T]) -> T:
+    """``make()``, made once for this very ``part`` (known by identity, which is kept with it) and ``name``.
 
-
-@cache
-def _form(kind: Any) -> tuple[str, Any]:
-    """How values of a type are read: a word, and the type of its parts."""
-    if kind in (Samples, Intervals):
-        return get_args(kind)[1], None
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return "optional", next(one for one in parts if one is not type(None))
-    if origin is tuple:
-        return "tuple", parts
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return "mapping", parts[1]
-    return ("dataclass" if is_dataclass(kind) else "plain"), kind
-
-
-def _read(kind: Any, value: Any, place: str) -> Any:
-    """A value of plain JSON as a type."""
-    form, part = _form(kind)
-    try:
-        if form == "optional":
-            return None if value is None else _read(part, value, place)
-        if form == "samples":
-            return _samples(value)
-        if form == "intervals":
-            return np.array(value, float)
-        if form == "tuple":
-            kinds = [part[0]] * len(value) if part[-1] is Ellipsis else part
-            each = enumerate(zip(kinds, value, strict=True))
-            return tuple(_read(one, item, f"{place}[{i}]") for i, (one, item) in each)
-        if form == "mapping":
-            return {str(key): _read(part, item, f"{place}.{key}") for key, item in value.items()}
-        if form == "dataclass":
-            return _dataclass(kind, value, place)
-        return _scalar(kind, value)
-    except ParametersError:
-        raise
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise ParametersError(f"{place}: {error}") from error
-
-
-def _scalar(kind: Any, value: Any) -> Any:
-    if kind is float and type(value) in (int, float):
-        return float(value)
-    if kind in (int, str, bool) and type(value) is not kind:
-        raise TypeError(f"{value!r} is not of type {kind.__name__}")
-    if kind is float:
-        raise TypeError(f"{value!r} is no number")
+    Nothing is kept of an empty part, which may be another one each time.
+    """
+    if part is None or (isinstance(part, dict) and not part):
+        return make()
+    key = (id(part), name)
+    entry = _derived.get(key)
+    if entry is not None and entry[0] is part:
+        _derived.move_to_end(key)
+        return cast(T, entry[1])
+    value = make()
+    _derived[key] = (part, value)
+    while len(_derived) > KEPT:
+        _derived.popitem(last=False)
     return value
-
-
-def _samples(value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        return float(value)
-    centre, drawn = np.asarray(value["centre"], float), value["draws"]
-    if not len(drawn):
-        return float(centre) if centre.ndim == 0 else centre[None]
-    return np.concatenate([centre[None], np.asarray(drawn, float)])
-
-
-def _dataclass(kind: type, value: Mapping[str, Any], place: str) -> Any:
-    hints, known = _hints(kind), {one.name: one for one in fields(kind)}
-    if unknown := value.keys() - known.keys():
-        raise ParametersError(f"{place}: {min(unknown)} is no field of {kind.__name__}")
-    for one in known.values():
-        if one.name not in value and one.default is MISSING and one.default_factory is MISSING:
-            raise ParametersError(f"{place}: {one.name} is missing")
-    return kind(**{name: _read(hints[name], item, f"{place}.{name}") for name, item in value.items()})
-
-
-def _plain(kind: Any, value: Any) -> Any:
-    form, part = _form(kind)
-    if form == "optional":
-        return None if value is None else _plain(part, value)
-    if form == "samples":
-        alike = bool((value[1:] == value[0]).all())
-        return {"centre": value[0].tolist(), "draws": [] if alike else value[1:].tolist()}
-    if form == "intervals":
-        return np.asarray(np.where(np.isnan(value), None, value)).tolist()
-    if form == "tuple":
-        kinds = [part[0]] * len(value) if part[-1] is Ellipsis else part
-        return [_plain(one, item) for one, item in zip(kinds, value, strict=True)]
-    if form == "mapping":
-        return {key: _plain(part, item) for key, item in value.items()}
-    if form == "dataclass":
-        hints = _hints(kind)
-        plain = {name: _plain(hints[name], getattr(value, name)) for name in _stored(kind)}
-        return {name: item for name, item in plain.items() if item is not None}
-    return value
-
-
-def _mapped(kind: Any, value: Any, change: Callable[[Array], Array]) -> Any:
-    """A value with every array of samples changed; the very same where it has none, or nothing changes."""
-    form, part = _form(kind)
-    if value is None or form in ("plain", "intervals"):
-        return value
-    if form == "optional":
-        return _mapped(part, value, change)
-    if form == "samples":
-        return change(value)
-    if form == "dataclass":
-        hints = _hints(kind)
-        new = {}
-        for name in _stored(kind):
-            before = getattr(value, name)
-            after = _mapped(hints[name], before, change)
-            if after is not before:
-                new[name] = after
-        return replace(value, **new) if new else value
-    if form == "tuple":
-        kinds = [part[0]] * len(value) if part[-1] is Ellipsis else part
-        made = tuple(_mapped(one, item, change) for one, item in zip(kinds, value, strict=True))
-        return value if all(a is b for a, b in zip(made, value, strict=True)) else made
-    known = {key: _mapped(part, item, change) for key, item in value.items()}
-    return value if all(known[key] is item for key, item in value.items()) else known
-
-
-def _filled(value: Any, size: int) -> Array:
-    """Samples of a number, or of one sample."""
-    if isinstance(value, np.ndarray) and len(value) == size:
-        return value
-    return np.repeat(np.atleast_1d(np.asarray(value, float)), size, axis=0)

@@ -10,27 +10,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.base_load import refused, start_of, whole_day
-from model.capacity.cache import cached
-from model.capacity.closed_classes import population
-from model.capacity.evaluation import System
-from model.capacity.growth import NO_GROWTH, Span, grown, is_short, others_grown, seasonal, short_history
-from model.capacity.parameters import Point, RecordedIntervals, SystemParameters
-from model.capacity.question_keys import (
+from model.capacity.base_load import Span, refused, start_of, whole_day
+from model.capacity.bundle import streams_named
+from model.capacity.evaluation import as_observed, at_busy, evaluate, population, unexplained
+from model.capacity.parameters import Point, RecordedIntervals, SystemParameters, cached
+from model.capacity.state import Scenario, State
+from model.capacity.system import System
+from model.capacity.values import (
     CONFIGURATION,
     MOST_TPS,
     MOVES,
     OBSERVED,
     OFFLOADS,
+    QuestionError,
     asks_for,
     check_keys,
-    observed_classes,
-    streams_named,
+    growth_factor,
+    must_be_finite,
+    must_be_positive,
+    number_text,
     with_cap_unit,
 )
-from model.capacity.root_finding import find_root
-from model.capacity.state import Scenario, State
-from model.capacity.values import QuestionError, growth_factor, must_be_finite, must_be_positive, number_text
 
 Array = NDArray[np.float64]
 # Seeds of what a mean of few intervals leaves open.
@@ -86,7 +86,7 @@ class Evaluation(NamedTuple):
     state: State
 
 
-def evaluate(parameters: SystemParameters, at: Mapping[str, Any] | None, side: str = "at") -> Evaluation:
+def evaluate_question(parameters: SystemParameters, at: Mapping[str, Any] | None, side: str = "at") -> Evaluation:
     """The state of a system at a question: parameters, as arrays, at the scenario of the question.
 
     Raises
@@ -96,7 +96,7 @@ def evaluate(parameters: SystemParameters, at: Mapping[str, Any] | None, side: s
     """
     ready = prepare_system(parameters, at)
     load = parse_question(ready, at, side)
-    return Evaluation(ready, load, ready.evaluate(load.scenario))
+    return Evaluation(ready, load, evaluate(ready, load.scenario))
 
 
 def prepare_system(parameters: SystemParameters, at: Mapping[str, Any] | None = None) -> System:
@@ -117,7 +117,7 @@ def _with_moved_work(parameters: SystemParameters, at: Mapping[str, Any]) -> Sys
             error.field = f"at.{error.field}"
             raise
     if asks_for(at, OFFLOADS):
-        from model.capacity.ziip_offload import with_ziips
+        from model.capacity.configuration import with_ziips
 
         parameters = with_ziips(parameters, at)
     return parameters
@@ -193,13 +193,11 @@ def _observed(
     system: System, scenario: Scenario, question: Mapping[str, Any], seen: Mapping[str, float], notes: list[str]
 ) -> Scenario:
     """The load with the work that its measured responses tell of."""
-    from model.capacity.observed_responses import as_observed, unexplained
-
     if len(scenario.recorded) != 1 or notes:
         raise refused(str(question.get("when")), "measured response times need one recorded interval (when) or given "
         "rates")
     responses = {name: np.array([value]) for name, value in seen.items()}
-    seconds = _recorded(system).seconds
+    seconds = system.history.seconds
     there, work, varies = as_observed(system, scenario.as_asked(), responses, seconds)
     change, usual = float(work[0, 0] - 1.0), float(varies[0, 0])
     if abs(change) > MOST_DEVIATIONS * usual:
@@ -222,10 +220,32 @@ def _observed(
     return there
 
 
-def _recorded(system: System) -> RecordedIntervals:
-    recorded = system.parameters.recorded
-    assert recorded is not None
-    return recorded
+def observed_classes(parameters: SystemParameters, at: Mapping[str, Any]) -> dict[str, float]:
+    """Mean responses in ms that ``response_ms.CLASS`` says were measured, by class.
+
+    Raises:
+        QuestionError: a class has no response here, a name stands for several, a value is no time, or the question
+            changes what the responses were measured on.
+    """
+    responses: dict[str, float] = {}
+    for key in (str(key) for key in at if str(key).startswith(OBSERVED)):
+        name = key.removeprefix(OBSERVED)
+        members = streams_named(parameters, key, name)
+        variable = [one for one, law in parameters.responses.items() if law.interval_sd or law.transaction_sd]
+        streams = [parameters.classes[member].name for member in members]
+        if len(streams) > 1:
+            raise QuestionError(key, name, f"{key}: {name!r} stands for several classes; name them one by one", streams)
+        if streams[0] not in variable:
+            text = f"{key}: the variation of response times of {name} between intervals is not known"
+            raise QuestionError(key, name, text, variable)
+        responses[streams[0]] = must_be_positive(key, at[key])
+        others = [
+            str(one) for one in at if one not in ("when", "etr_tps") and not str(one).startswith(("rate.", OBSERVED))
+        ]
+        if others:
+            text = f"{key}: says what was measured at a load; ask for {', '.join(others)} without it"
+            raise QuestionError(key, at[key], text)
+    return responses
 
 
 def _users(system: System, base: Scenario) -> Array | None:
@@ -235,7 +255,7 @@ def _users(system: System, base: Scenario) -> Array | None:
         return None
 
     def made() -> Array:
-        users = _recorded(system).users
+        users = system.history.users
         means = np.zeros(len(system.streams)) if users is None else users[:, list(base.recorded)].mean(axis=1)
         numbers = np.zeros((system.draws, 1, len(system.streams)))
         for stream, number in population(system.at_rates(base), system).items():
@@ -286,13 +306,15 @@ def _growth_since(
 ) -> tuple[Array, Array]:
     """Growth of each class, (draws, 1, streams), and of what the other LPARs use, (draws, 1), from a recorded load
     until a time to come, as factors; an hour is as unsure as few recorded ones leave it."""
+    from model.capacity.growth import NO_GROWTH, grown, is_short, others_grown, seasonal, short_history
+
     when = str(question["when"]).strip()
     growth, others = grown(system, span, question), others_grown(system, span)
     then = np.datetime64(when, "s")
     each = [seasonal(one.growth or NO_GROWTH, span.start, then) for one in system.parameters.classes]
     if not whole_day(when):
         # The hour is one of the same day of the week.
-        growth = growth * _as_few(system, _recorded(system), np.array(base.recorded))
+        growth = growth * _as_few(system, system.history, np.array(base.recorded))
     elif any(each):
         low, high = (100.0 * math.expm1(value) for value in (min(each), max(each)))
         notes.append(f"when: on such a day, classes differ by {low:+.0f} to {high:+.0f} % from the day of the peak")
@@ -316,23 +338,3 @@ def _as_few(system: System, history: RecordedIntervals, index: NDArray[np.int64]
     relative = error / np.sqrt(of_day.shape[1] if several else 1.0) / np.maximum(rates.mean(axis=1), 1e-12)
     drawn = np.stack([system.deviates(FEW + stream) for stream in range(len(rates))], axis=1)
     return np.maximum(1.0 + relative * drawn, 0.0)[:, None, :]
-
-
-def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
-    """The scenario with every draw's rates scaled until the LPAR is that busy; infinite rates where it never is.
-
-    Raises:
-        QuestionError: the fixed part alone is busier.
-    """
-    wanted = busy_pct / 100.0 * scenario.engines
-    rates = np.broadcast_to(scenario.rates, (system.draws, *scenario.rates.shape[1:]))
-
-    def beyond(factor: Array) -> Array:
-        return system.usage(replace(scenario, rates=rates * factor[:, :, None])).busy / wanted - 1.0
-
-    factors = find_root(beyond, rates.shape[:2])
-    if not factors[0].all():
-        raise QuestionError(
-            "cpu_busy_pct", busy_pct, f"cpu_busy_pct: {busy_pct:g} is below the busy without transactions"
-        )
-    return replace(scenario, rates=rates * factors[:, :, None])

@@ -9,13 +9,12 @@ from typing import Any, cast
 import numpy as np
 
 from model.capacity.answer import Answer, Bottleneck, Output, Station, as_plain
-from model.capacity.bottleneck import CPS, SHARE, ZIIPS
-from model.capacity.closed_classes import population
+from model.capacity.bundle import system_entry
+from model.capacity.evaluation import population
 from model.capacity.evidence import distance, evidence, extrapolated, unanswered
 from model.capacity.figures import INPUT, Figure, figure_draws, figures_of
 from model.capacity.network_export import CP, ZIIP, NetworkExport, export_network
-from model.capacity.outputs import condition_of
-from model.capacity.question_keys import system_entry
+from model.capacity.outputs import CPS, SHARE, ZIIPS, condition_of
 from model.network.bottlenecks import Limit
 from model.network.simulator.result import SimulationResult
 from model.network.simulator.simulate import simulate

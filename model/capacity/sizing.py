@@ -4,26 +4,90 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import Estimate
-from model.capacity.bottleneck import CPS, bottleneck, resources, ziips_without_target
-from model.capacity.evaluation import System
+from model.capacity.bundle import streams_named, system_entry
+from model.capacity.cpc import engine_cost
+from model.capacity.evaluation import evaluate, find_root
 from model.capacity.evidence import as_answer, extrapolated, notes_on
 from model.capacity.figures import median_where_stable
-from model.capacity.machine_change import engine_cost
+from model.capacity.outputs import CPS, bottleneck, resources, ziips_without_target
 from model.capacity.question import Question, parse_question, prepare_system
-from model.capacity.question_keys import system_entry
-from model.capacity.root_finding import find_root
 from model.capacity.state import Scenario, State
-from model.capacity.targets import MaxResponse, Targets, parse_targets
-from model.capacity.values import MOST_ENGINES, QuestionError, number_text
+from model.capacity.system import System
+from model.capacity.values import MOST_ENGINES, QuestionError, must_be_positive, number_text
 
 Array = NDArray[np.float64]
+
+Key = tuple[str, str]
+MaxResponse = float | Mapping[str, float] | None
+RESPONSE = "max_response_ms"
+# A response target that is shorter still counts as this one, of which every response is a number of times.
+LEAST_MS = 1e-300
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Targets: ``busy_pct`` of every resource, ``response_ms`` of responses by metric and class, empty for none."""
+
+    busy_pct: float
+    response_ms: Mapping[Key, float]
+
+    def used(self, state: State) -> Array:
+        """The largest part of its target that any response is, (draws, loads); 0 where none has one."""
+        parts = [state.response_ms[key] / target for key, target in self.response_ms.items()]
+        return np.asarray(np.max(parts, axis=0)) if parts else np.zeros((len(state.busy), 1))
+
+    def longest(self, state: State) -> Array:
+        """The longest mean response of the classes held to a target, or where none is of any, (draws, loads)."""
+        return np.asarray(np.max([state.response_ms[key] for key in self.response_ms or state.response_ms], axis=0))
+
+    def nearest(self, state: State) -> Key:
+        """The response that is nearest to its target, or furthest beyond, at the first load."""
+        return max(self.response_ms, key=lambda key: float(state.response_ms[key][0, 0]) / self.response_ms[key])
+
+
+def parse_targets(system: str, ready: System, max_busy_pct: float, max_response_ms: MaxResponse) -> Targets:
+    """The targets of a question: a response target is a number of milliseconds for every class, or one by class.
+
+    Raises:
+        QuestionError: a target out of its domain, or of responses that were not measured; a class that is not known,
+            that stands for several, or that has two targets.
+    """
+    busy_pct = must_be_positive("max_busy_pct", max_busy_pct, 100.0)
+    if max_response_ms is None:
+        return Targets(busy_pct, {})
+    if not ready.responses:
+        text = f"{RESPONSE}: no response of {system} was measured; use max_busy_pct"
+        raise QuestionError(RESPONSE, max_response_ms, text)
+    keys = [one.key for one in ready.responses]
+    if not isinstance(max_response_ms, Mapping):
+        return Targets(busy_pct, dict.fromkeys(keys, _target_ms(RESPONSE, max_response_ms)))
+    if not max_response_ms:
+        raise QuestionError(RESPONSE, {}, f"{RESPONSE} must name at least one class", {stream for _, stream in keys})
+    found: dict[Key, float] = {}
+    for name, value in max_response_ms.items():
+        field = f"{RESPONSE}.{name}"
+        streams = {ready.streams[member] for member in streams_named(ready.parameters, field, name)}
+        those = [key for key in keys if key[1] in streams]
+        if not those:
+            text = f"{field}: no response of {name} was measured"
+            raise QuestionError(field, name, text, {stream for _, stream in keys})
+        if twice := next((stream for metric, stream in those if (metric, stream) in found), None):
+            raise QuestionError(field, value, f"{field}: {twice} has a target already")
+        found |= dict.fromkeys(those, _target_ms(field, value))
+    return Targets(busy_pct, found)
+
+
+def _target_ms(field: str, value: Any) -> float:
+    return max(must_be_positive(field, value), LEAST_MS)
+
+
 # Probabilities at which a number of engines is the lowest that may do, does at even odds, and surely does.
 ODDS = (0.05, 0.5, 0.95)
 # An engine more that brings less than this part towards a target does not bring it there.
@@ -64,7 +128,7 @@ def size(
     lo, value, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in ODDS)
     best = max(rows, key=lambda row: (row["probability"], row["engines"]))
     likeliest = best["engines"]
-    chosen = ready.evaluate(on_engines(ready, load.scenario, value or likeliest))
+    chosen = evaluate(ready, on_engines(ready, load.scenario, value or likeliest))
     shown = (lo or likeliest, value or likeliest, hi or max(value or 1, likeliest))
     return as_answer(
         bundle,
@@ -99,7 +163,7 @@ def _tried(ready: System, scenario: Scenario, within: Targets) -> list[dict[str,
     rows: list[dict[str, Any]] = []
     before, best = np.full((2, ready.draws), np.inf), 0.0
     for engines in range(max(first - 2, 1), MOST_ENGINES + 1):
-        state = ready.evaluate(on_engines(ready, scenario, engines))
+        state = evaluate(ready, on_engines(ready, scenario, engines))
         fullest, parts = _parts_of_targets(ready, state, within)
         rows.append(_size_row(ready, state, within, engines, fullest, parts))
         best = max(best, rows[-1]["probability"])
@@ -222,7 +286,7 @@ def max_rate(
     order = np.argsort(table[:, 0])
     total = np.broadcast_to(load.scenario.rates.sum(axis=2)[:, 0], ready.draws)
     rate = Estimate.of(table.min(axis=0) * total)
-    state = ready.evaluate(load.scenario)
+    state = evaluate(ready, load.scenario)
     notes, fullest = notes_on(ready, load, state, shown=False), bottleneck(ready, state).resource
     if rate.value == 0.0:
         # What would fill at some rate says nothing where no rate is within the targets.
@@ -256,7 +320,7 @@ def max_rate(
 
 def _without_load(ready: System, load: Question, within: Targets, max_response_ms: MaxResponse) -> str:
     """What to say of a response that is longer than its target even without waiting; empty where none is."""
-    alone = ready.evaluate(replace(load.scenario, rates=1e-9 * load.scenario.rates))
+    alone = evaluate(ready, replace(load.scenario, rates=1e-9 * load.scenario.rates))
     if not within.used(alone)[0, 0] > 1.0:
         return ""
     key = within.nearest(alone)

@@ -198,13 +198,11 @@ class Scenario:
 
 @dataclass(frozen=True)
 class State:
-    """What the ensemble does at a scenario; arrays are (draws, loads). Without responses nothing is said of limits.
+    """The state of a system at a scenario; arrays are (draws, loads). Without responses nothing is known of limits.
 
-    ``usage``, ``busy``, ``ziip_busy``, ``machine_busy`` and ``limits`` are what all that comes asks for, also beyond
-    what there is; ``through`` is the state of what gets through, None where all does; ``taken`` is the part of the
-    engines that is taken by work no less important than a class; ``eased``
-    the part of a class's waits for engines that is left where it waits to be let in. Rates of users in ``scenario``
-    are those they make.
+    ``usage``, ``busy``, ``ziip_busy``, ``machine_busy`` and ``limits`` are those of the offered load, also beyond what
+    there is; ``through`` is the state of the carried load, None where that is all of it. Rates of users in
+    ``scenario`` are those they make.
     """
 
     scenario: Scenario
@@ -274,11 +272,3 @@ class State:
         parts = {field.name: both(getattr(self, field.name), getattr(there, field.name)) for field in fields(self)[1:]}
         rates = np.broadcast_to(self.scenario.rates, (*self.busy.shape, self.scenario.rates.shape[2]))
         return State(scenario=replace(self.scenario, rates=both(rates, there.scenario.rates)), **parts)
-
-
-def stacked(shape: tuple[int, ...], *values: Array | float) -> Array:
-    """Values that broadcast to this shape, one behind the other."""
-    found = np.empty((len(values), *shape))
-    for place, value in zip(found, values, strict=True):
-        place[...] = value
-    return found

@@ -1,11 +1,46 @@
-"""Values of a question: numbers in their domains, words, and the error for everything else."""
+"""Keys of a question and their values: numbers in their domains, words, plans, and the error for everything else.
+
+Nothing here loads NumPy.
+"""
 
 from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+LOADS = ("etr_tps", "cpu_busy_pct", "point")
+LPARS = ("cpc", "add_lpar", "remove_lpar")
+CAPS = ("cap", "cap_engines", "cap_msu")
+CPC = (*LPARS, "physical_cps", "physical_ziips", "weight", *CAPS)
+ZIIPS = "ziip_engines"
+CHANGES = ("engines", ZIIPS, "smt", "machine", *CPC)
+GROWTH = "growth_pct"
+PLANNED = ("growth_pct_per_year", "step_pct", "season_pct")
+KEYS = (*LOADS, "when", "shift", GROWTH, *PLANNED, *CHANGES)
+OBSERVED = "response_ms."
+NUMBERS = ("growth_pct.", "growth_pct_per_year.", "rate.", "limit.", OBSERVED)
+MOVE_TO, MOVE_FROM = "move_to.", "move_from."
+PREFIXES = (*NUMBERS, "step_pct.", "season_pct.", "adjust.", MOVE_TO, MOVE_FROM)
+MOVES, OFFLOADS = (MOVE_TO, MOVE_FROM), (ZIIPS, "adjust.")
+CONFIGURATION = (*CHANGES, "limit.", "adjust.")
+"""How keys begin that move classes, move work to zIIPs, and change the configuration."""
+TEXTS = ("point", "when", "shift", "machine", "cap", "smt", "step_pct", "season_pct", *LPARS)
+SHORT_HISTORY = "short history"
+"""What begins a note on records that are too short to tell growth."""
+MOST_TPS = 1e12
+
+
+def asks_for(question: Mapping[str, Any], beginnings: tuple[str, ...]) -> bool:
+    """Whether a question has a key that begins so: what only such questions need is loaded for these."""
+    return any(str(key).startswith(beginnings) for key in question)
+
+
+def takes_number(key: str) -> bool:
+    """Whether a key of loads, engines or limits takes a number only; what others take depends on the system."""
+    return (key in KEYS and key not in TEXTS) or key.startswith(NUMBERS)
+
 
 MOST_ENGINES = 256
 
@@ -102,3 +137,88 @@ def number_text(value: float, digits: int = 6) -> str:
 def as_text(value: float) -> str:
     """A number as it was asked: 5 for 5.0, 110560.9 for 110560.9."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+def with_cap_unit(question: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """The question with a cap that is a number as ``cap_engines``, and a note that says so."""
+    if "cap" not in question or isinstance(question["cap"], bool):
+        return question, ()
+    try:
+        engines = float(question["cap"])
+    except (TypeError, ValueError):
+        return question, ()
+    rest = {key: value for key, value in question.items() if key != "cap"}
+    note = f"cap: {engines:g} is taken as engines; write cap_engines={engines:g}, or cap_msu for MSU"
+    return {**rest, "cap_engines": question["cap"]}, (note,)
+
+
+def not_understood(key: str, others: Iterable[str] = ()) -> QuestionError:
+    """The refusal of an unknown key, with the keys of networks and any others that are known."""
+    shown = {*KEYS, *others, *(f"{prefix}NAME" for prefix in PREFIXES)}
+    return QuestionError(key, key, f"at: unknown key {key!r}", shown)
+
+
+def check_keys(at: Mapping[str, Any]) -> None:
+    """Refuse unknown keys and more than one way of saying the load."""
+    for key in at:
+        if key not in KEYS and (not str(key).startswith(PREFIXES) or str(key) in PREFIXES):
+            raise not_understood(str(key))
+    given = [key for key in LOADS if key in at]
+    if len(given) > 1:
+        raise QuestionError(given[1], at[given[1]], f"at: {' and '.join(given)} both set the load; give one of them")
+    for load in ("etr_tps", "cpu_busy_pct"):
+        others = [key for key in at if str(key) == GROWTH or str(key).startswith((f"{GROWTH}.", "rate."))]
+        if load in at and others:
+            raise QuestionError(
+                others[0], at[others[0]], f"at: {load} already sets the load; leave out {', '.join(others)}, or {load}"
+            )
+    for key in ("when", "shift"):
+        if "point" in at and key in at:
+            raise QuestionError(key, at[key], f"at: point and {key} both set the load; give one of them")
+
+
+def is_planned(keys: Iterable[str]) -> bool:
+    """Whether a question plans growth."""
+    return any(str(key).partition(".")[0] in PLANNED for key in keys)
+
+
+TABLES = {"steps": "step_pct", "seasons": "season_pct"}
+FORM = f"it takes {PLANNED[0]}, [steps] and [seasons], for all classes and for each as [classes.NAME]"
+
+
+def plan_keys(text: str) -> dict[str, float | str]:
+    """The keys of a question that a plan stands for.
+
+    Raises:
+        QuestionError: the text is no TOML, or has anything else in it.
+    """
+    import tomli
+
+    try:
+        content: dict[str, Any] = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
+        raise _refused(f"the plan cannot be read: {error}") from error
+    classes = content.pop("classes", {})
+    if not isinstance(classes, Mapping) or not all(isinstance(one, Mapping) for one in classes.values()):
+        raise _refused("classes should be tables")
+    found = _keys(content, "")
+    for name, plan in classes.items():
+        found |= _keys(plan, f".{name}")
+    return found
+
+
+def _keys(plan: Mapping[str, Any], suffix: str) -> dict[str, float | str]:
+    unknown = sorted(set(plan) - {PLANNED[0], *TABLES})
+    if unknown:
+        raise _refused(f"{', '.join(unknown)} is not understood")
+    found: dict[str, float | str] = {f"{PLANNED[0]}{suffix}": plan[PLANNED[0]]} if PLANNED[0] in plan else {}
+    for table, key in TABLES.items():
+        if table in plan:
+            if not isinstance(plan[table], Mapping):
+                raise _refused(f"{table} should be a table, such as 12 = 30")
+            found[f"{key}{suffix}"] = ",".join(f"{name}:{pct}" for name, pct in plan[table].items())
+    return found
+
+
+def _refused(message: str) -> QuestionError:
+    return QuestionError("plan", None, f"{message}; {FORM}")

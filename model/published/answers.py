@@ -7,12 +7,11 @@ from dataclasses import replace
 from itertools import compress
 from typing import Any
 
+from model.capacity.adjustments import POPULATIONS
 from model.capacity.answer import Answer, Bottleneck
-from model.capacity.cache import cached
-from model.capacity.parameters import adjustments_from_plain
-from model.capacity.quantities import POPULATIONS
-from model.capacity.question_keys import CHANGES, KEYS, NUMBERS, PREFIXES, has_conditions, not_understood
-from model.capacity.values import QuestionError
+from model.capacity.bundle import has_conditions
+from model.capacity.parameters import adjustments_from_plain, cached
+from model.capacity.values import CHANGES, KEYS, NUMBERS, PREFIXES, QuestionError, not_understood
 from model.published.observations import ENGINES
 from model.published.tables import POINT
 

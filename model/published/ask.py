@@ -12,11 +12,11 @@ from typing import Any
 from model.capacity import network_answers, sizing
 from model.capacity.adjustments import PREFIX
 from model.capacity.answer import Answer, as_plain
+from model.capacity.bundle import has_conditions
 from model.capacity.network_answers import predict as network
 from model.capacity.network_answers import sweep_answers, without
 from model.capacity.parameters import SystemParameters
-from model.capacity.question_keys import ZIIPS, has_conditions
-from model.capacity.values import QuestionError
+from model.capacity.values import ZIIPS, QuestionError
 from model.published import populations
 from model.published.answers import at_point, by_condition, parted
 from model.published.askable import configured

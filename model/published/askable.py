@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from model.capacity.quantities import POPULATIONS, RATES
-from model.capacity.question_keys import has_conditions
+from model.capacity.adjustments import POPULATIONS, RATES
+from model.capacity.bundle import has_conditions
 from model.published.counts import counts_of
 from model.published.observations import ALTERNATIVES
 from model.published.populations import users_of

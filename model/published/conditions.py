@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from model.capacity.quantities import POPULATIONS
+from model.capacity.adjustments import POPULATIONS
 from model.capacity.values import QuestionError
 from model.published.definitions import followers
 from model.published.observations import ALTERNATIVES, RELEASES, Identity

@@ -16,11 +16,9 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
-from model.capacity.adjustments import FULL_PCT, Factor, scaled
+from model.capacity.adjustments import FULL_PCT, POPULATIONS, WHOLE_RATES, Factor, scaled
 from model.capacity.answer import Answer, Output
-from model.capacity.quantities import POPULATIONS, WHOLE_RATES
-from model.capacity.question_keys import GROWTH, LOADS
-from model.capacity.values import QuestionError, must_be_positive, number_text
+from model.capacity.values import GROWTH, LOADS, QuestionError, must_be_positive, number_text
 from model.published.observations import (
     ASKING,
     CARRIED,

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity.quantities import POPULATIONS, RATES
+from model.capacity.adjustments import POPULATIONS, RATES
 from model.published.observations import ALTERNATIVES, Observation
 from model.published.prediction import Predictor, Value, family
 from model.published.tables import POINT, SYSTEM, Cell, Table, Tables, block_of, number

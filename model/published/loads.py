@@ -10,12 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from model.capacity.adjustments import PREFIX, Factor, log_sd, scaled
+from model.capacity.adjustments import PREFIX, RATES, Factor, log_sd, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.parameters import Point
-from model.capacity.quantities import RATES
-from model.capacity.question_keys import GROWTH
-from model.capacity.values import QuestionError, growth_factor, must_be_positive
+from model.capacity.values import GROWTH, QuestionError, growth_factor, must_be_positive
 from model.published.answers import by_condition, of_point
 from model.published.rates import goes_with_rate, with_rate
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
-from model.capacity.cache import cached
+from model.capacity.parameters import cached
 from model.capacity.values import QuestionError
 from model.published.conditions import Conditions
 from model.published.observations import Identity, Observation, Operand

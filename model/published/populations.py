@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from model.capacity.answer import INTERVAL_PCT
-from model.capacity.targets import MaxResponse
+from model.capacity.sizing import MaxResponse
 from model.capacity.values import QuestionError, must_be_positive, number_text
 from model.published.tables import BEYOND
 

@@ -11,12 +11,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from model.capacity.adjustments import Factor, scaled
+from model.capacity.adjustments import POPULATIONS, RATES, Factor, scaled
 from model.capacity.answer import Answer, Output
-from model.capacity.cache import cached
-from model.capacity.quantities import POPULATIONS, RATES
-from model.capacity.question_keys import CHANGES, GROWTH, NUMBERS
-from model.capacity.values import QuestionError, growth_factor, must_be_positive, number_text
+from model.capacity.parameters import cached
+from model.capacity.values import CHANGES, GROWTH, NUMBERS, QuestionError, growth_factor, must_be_positive, number_text
 from model.published.answers import by_condition, of_network_only, of_point
 from model.published.definitions import OVER_INTERVAL
 from model.published.observations import TRANSACTION_COUNTS

@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
-from model.capacity.adjustments import Factor, quantity_of, scaled
+from model.capacity.adjustments import WHOLE_RATES, Factor, quantity_of, scaled
 from model.capacity.answer import Answer, Output
-from model.capacity.quantities import WHOLE_RATES
-from model.capacity.question_keys import GROWTH, LOADS
-from model.capacity.values import growth_factor
+from model.capacity.values import GROWTH, LOADS, growth_factor
 from model.published.answers import by_condition
 from model.published.observations import ENGINES, WORKLOAD
 from model.published.tables import TIMES

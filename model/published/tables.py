@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations, permutations
 from typing import TypeVar
 
-from model.capacity.quantities import POPULATIONS, RATES, WHOLE_RATES, is_work
+from model.capacity.adjustments import POPULATIONS, RATES, WHOLE_RATES, is_work
 from model.published.observations import ALTERNATIVES, ELAPSED, RELEASES, Observation
 
 SYSTEM = "system"

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from model.capacity.adjustments import Factor, scaled
+from model.capacity.adjustments import POPULATIONS, Factor, scaled
 from model.capacity.answer import Answer, Output
-from model.capacity.quantities import POPULATIONS
 from model.capacity.values import QuestionError, must_be_positive, number_text
 from model.published.answers import by_condition
 from model.published.counts import COUNT_SD

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity.quantities import ITR, RATES
+from model.capacity.adjustments import ITR, RATES
 from model.published.hyperparameters import FIT_ITERATIONS, REFIT_ITERATIONS, fitted
 from model.published.leave_one_out import Figure, LeftOut, left_out, scales
 from model.published.observations import Study

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from model.calibration.history import History, enough
 from model.calibration.lpar import NotCalibratable, calibrate_lpar
-from model.capacity.evaluation import System
+from model.capacity.bundle import systems_with_conditions
 from model.capacity.parameters import SystemParameters
-from model.capacity.question_keys import systems_with_conditions
+from model.capacity.system import System
 from model.isolation import each
 from model.validation.causes import causes
 from model.validation.origin import BUSY_PCT, COLUMNS, RESPONSE_PCT, compared

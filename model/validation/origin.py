@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from model.calibration.history import History, enough
 from model.calibration.lpar import NotCalibratable, calibrate_lpar
-from model.capacity.baselines import HIGHER, LAST_WEEK, LATER, MMC, PROPORTIONAL, USUAL
-from model.capacity.evaluation import DEMAND_SD, System
-from model.capacity.observed_responses import varying
-from model.capacity.residuals import HELD_OUT_FROM
+from model.capacity.evaluation import evaluate, varying
+from model.capacity.evidence import HELD_OUT_FROM
+from model.capacity.parameters import HIGHER, LAST_WEEK, LATER, MMC, PROPORTIONAL, USUAL
 from model.capacity.state import RESPONSE, Scenario, State
+from model.capacity.system import DEMAND_SD, System
 from model.queueing.multiserver import slowdown
 from model.validation.gate import SHARP_ENOUGH_PCT, SHARPNESS, Check
 
@@ -207,7 +207,7 @@ def at_intervals(system: System, history: History) -> Scenario:
 def in_intervals(system: System, scenario: Scenario, seconds: Array) -> tuple[State, dict[str, Array]]:
     """What single intervals of so many seconds at these loads may be like: the state, its busy with the scatter of the
     work of that many transactions, and responses, (draws, loads) in ms by class."""
-    state = system.evaluate(scenario)
+    state = evaluate(system, scenario)
     scatter, _ = varying(system, scenario, seconds)
     change = np.abs(np.log(np.maximum(state.busy, 1e-9) / _usual_engines(system)))
     sd = np.hypot(scatter, DEMAND_SD * change)

@@ -237,7 +237,7 @@ def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str
 
 def _typed(key: str, value: str, option: str) -> float | str:
     """A value of a question: a number where the key takes one, or may and the value is one."""
-    from model.capacity.question_keys import TEXTS, takes_number
+    from model.capacity.values import TEXTS, takes_number
 
     if key in TEXTS:
         return value

@@ -33,7 +33,7 @@ def systems(
     cannot, the system was loaded but not calibrated: `etalon fit` reports the reason. Of a reference system it shows
     what is known, what can be reproduced and what can be predicted.
     """
-    from model.capacity.question_keys import askable
+    from model.capacity.bundle import askable
     from model.lab.renderable import renderable
     from model.published import catalogue
     from state.files import StateDamaged

@@ -18,7 +18,7 @@ _MOST_CHANGES = 12
 
 def report(of: Sources, system: str) -> Report:
     """The report. Raises QuestionError for a system the model does not know, EtalonError without a history."""
-    from model.capacity.question_keys import system_entry
+    from model.capacity.bundle import system_entry
     from serve import history
 
     if of.bundle is None:

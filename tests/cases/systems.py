@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from model.capacity.parameters import (
-    ONE,
     DemandModel,
     Growth,
     Machine,
@@ -16,6 +15,7 @@ from model.capacity.parameters import (
     TransactionClass,
     Weights,
 )
+from model.capacity.samples import ONE
 from model.capacity.state import Scenario
 
 DRAWS = 40

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from model.calibration.adjustments import read_adjustments
 from model.capacity import ask
-from model.capacity.parameters import to_plain
-from model.capacity.question_keys import CPC, PREFIXES
+from model.capacity.samples import to_plain
+from model.capacity.values import CPC, PREFIXES
 from model.published.model import fit
 from model.published.observations import Observation
 from serve.batch import BatchAnswer

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from model.capacity.bottleneck import CPS, ZIIPS
+from model.capacity.outputs import CPS, ZIIPS
 from model.lab.twin.activity import Lived
 from model.lab.twin.description import Question
 from model.lab.twin.measured import Measured, measured

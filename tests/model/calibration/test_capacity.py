@@ -15,7 +15,7 @@ from model.calibration.related_systems import OTHER_SOFTWARE_SD, SAME_SOFTWARE_S
 from model.capacity import bundle as bundles
 from model.capacity.answer import Estimate
 from model.capacity.ask import predict
-from model.capacity.parameters import to_plain
+from model.capacity.samples import to_plain
 from model.capacity.state import engines_in_use
 from model.published import catalogue
 from model.validation import validate

@@ -4,8 +4,8 @@ import numpy as np
 
 from model.calibration.history import History
 from model.calibration.lpar import calibrate_lpar
-from model.capacity.evaluation import System
-from model.capacity.observed_responses import as_observed
+from model.capacity.evaluation import as_observed, evaluate
+from model.capacity.system import System
 from model.validation.origin import at_intervals
 from tests.shared import shared
 
@@ -47,10 +47,10 @@ def test_utilization_of_later_intervals_follows_from_rates_and_nearer_from_respo
     kept = place < FITTED * count
     system = System(calibrate_lpar(series.rows(kept)))
     later, busy = series.rows(~kept), rows["cpu_util"]
-    state = system.evaluate(at_intervals(system, later))
+    state = evaluate(system, at_intervals(system, later))
     responses = {name: later.response_ms[:, c] for c, name in enumerate(system.streams)}
     observed, *_ = as_observed(system, state.scenario, responses, SECONDS)
-    known = system.evaluate(observed).busy
+    known = evaluate(system, observed).busy
     low, high = np.quantile(known[1:], [0.05, 0.95], axis=0)
 
     def missed(values: np.ndarray) -> float:

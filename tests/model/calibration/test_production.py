@@ -9,9 +9,9 @@ from model.calibration.history import SharedMachine, enough
 from model.calibration.lpar import NotCalibratable, calibrate_lpar
 from model.capacity.ask import max_rate, predict, size
 from model.capacity.bundle import build
-from model.capacity.headroom import headroom
+from model.capacity.evidence import residuals
+from model.capacity.forecast import headroom
 from model.capacity.network_export import export_network
-from model.capacity.residuals import residuals
 from model.capacity.values import QuestionError
 from model.network import Visit
 from tests.cases.histories import (

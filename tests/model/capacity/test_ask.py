@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.calibration.points import CapacityModel
-from model.capacity import ask, evaluation
+from model.capacity import ask
 from model.capacity import bundle as bundles
 from model.capacity.adjustments import Adjustment, Factor
 from model.capacity.ask import size
@@ -261,7 +261,7 @@ def test_a_sweep_in_blocks_is_that_of_all_loads_at_once(bundle, monkeypatch):
         return found["notes"], figures
 
     notes, figures = swept()
-    monkeypatch.setattr(evaluation, "BLOCK", 1)
+    monkeypatch.setattr("model.capacity.system.BLOCK", 1)
     assert swept() == (notes, pytest.approx(figures, rel=1e-6))
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from model.capacity.ask import compare, max_rate, predict, size, sweep
-from model.capacity.baselines import HIGHER, LATER, MMC, PROPORTIONAL, USUAL
-from model.capacity.explain import explain
-from model.capacity.headroom import headroom
+from model.capacity.evidence import explain
+from model.capacity.forecast import headroom
+from model.capacity.parameters import HIGHER, LATER, MMC, PROPORTIONAL, USUAL
 from tests.cases.histories import bundle_of, history
 
 HISTORY = history()

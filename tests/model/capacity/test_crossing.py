@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.capacity.root_finding import find_root
+from model.capacity.evaluation import find_root
 
 
 @given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=5), st.sampled_from([0.5, 1.0, 3.0]))

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.capacity.answer import Estimate
-from model.capacity.bottleneck import bottleneck, ziips_without_target
-from model.capacity.evaluation import System
+from model.capacity.evaluation import evaluate
+from model.capacity.outputs import bottleneck, ziips_without_target
 from model.capacity.parameters import BusyCost, Limit, Overflow, SystemParameters, ZiipPool
 from model.capacity.state import engines_in_use
+from model.capacity.system import System
 from tests.cases.systems import DRAWS, ENGINES, MACHINE, SYSTEM, demand, drawn, response, scenario
 
 
@@ -22,7 +23,7 @@ def estimates(state) -> dict:
 
 @given(online=st.floats(1.0, 3000.0), batch=st.floats(1.0, 3000.0))
 def test_limits_hold_the_value(online, batch):
-    for found in estimates(System(SYSTEM).evaluate(scenario(online, batch))).values():
+    for found in estimates(evaluate(System(SYSTEM), scenario(online, batch))).values():
         value, lo, hi = (np.inf if figure is None else figure for figure in (found.value, found.lo, found.hi))
         assert lo <= value <= hi
 
@@ -30,21 +31,21 @@ def test_limits_hold_the_value(online, batch):
 @given(online=st.floats(10.0, 900.0), growth=st.floats(1.0, 3.0))
 def test_growth_of_one_class_never_makes_anything_faster_or_less_busy(online, growth):
     system = System(SYSTEM)
-    before, after = system.evaluate(scenario(online, 500.0)), system.evaluate(scenario(growth * online, 500.0))
+    before, after = evaluate(system, scenario(online, 500.0)), evaluate(system, scenario(growth * online, 500.0))
     assert (after.busy >= before.busy * (1 - 0.05 * np.log(growth)) - 1e-9).all()
     for key, values in before.response_ms.items():
         assert after.response_ms[key][0, 0] >= values[0, 0] - 1e-9
 
 
 def test_important_work_is_served_first():
-    state = System(SYSTEM).evaluate(scenario(1200.0, 1200.0))
+    state = evaluate(System(SYSTEM), scenario(1200.0, 1200.0))
     online, batch = (state.waiting_ms["response_ms", name]["cp"][0, 0] for name in ("online", "batch"))
     used = [state.using_ms["response_ms", name][0, 0] for name in ("online", "batch")]
     assert online / used[0] < batch / used[1]
 
 
 def test_using_waiting_and_rest_are_the_response():
-    state = System(SYSTEM).evaluate(scenario(1000.0, 1000.0))
+    state = evaluate(System(SYSTEM), scenario(1000.0, 1000.0))
     for key, values in state.response_ms.items():
         assert state.using_ms[key][0, 0] + sum(w[0, 0] for w in state.waiting_ms[key].values()) == pytest.approx(
             values[0, 0]
@@ -53,17 +54,17 @@ def test_using_waiting_and_rest_are_the_response():
 
 def test_a_saturated_lpar_has_no_response_however_much_responses_deviate():
     unsure = replace(response("online"), noise=drawn(0.0, 3.0, 7))
-    state = System(replace(SYSTEM, responses={"online": unsure})).evaluate(scenario(2500.0, 1000.0))
+    state = evaluate(System(replace(SYSTEM, responses={"online": unsure})), scenario(2500.0, 1000.0))
     assert np.isinf(state.response_ms["response_ms", "online"]).all()
 
 
 def test_a_saturated_lpar_has_no_response():
-    state = System(SYSTEM).evaluate(scenario(2500.0, 1.0))
+    state = evaluate(System(SYSTEM), scenario(2500.0, 1.0))
     assert np.isinf(state.response_ms["response_ms", "online"]).all()
 
 
 def test_important_work_keeps_its_response_where_other_work_saturates_the_engines():
-    alone, flooded = (System(SYSTEM).evaluate(scenario(900.0, batch)) for batch in (1.0, 5000.0))
+    alone, flooded = (evaluate(System(SYSTEM), scenario(900.0, batch)) for batch in (1.0, 5000.0))
     assert (flooded.busy > flooded.available).all()
     assert np.isinf(flooded.response_ms["response_ms", "batch"]).all()
     longer = flooded.response_ms["response_ms", "online"][0, 0] / alone.response_ms["response_ms", "online"][0, 0]
@@ -72,15 +73,15 @@ def test_important_work_keeps_its_response_where_other_work_saturates_the_engine
 
 def test_cost_per_transaction_grows_with_the_busy_where_it_was_calibrated_to():
     costly = System(replace(SYSTEM, busy_cost=BusyCost(0.3, 2.0 / ENGINES)))
-    at_reference, above = (costly.evaluate(scenario(rate, 1e-9)).busy[0, 0] / rate for rate in (1000.0, 1500.0))
+    at_reference, above = (evaluate(costly, scenario(rate, 1e-9)).busy[0, 0] / rate for rate in (1000.0, 1500.0))
     assert at_reference == pytest.approx(2e-3, rel=1e-3)
     assert above > 1.02 * at_reference
 
 
 def test_other_lpars_leave_what_the_weight_does_not_guard():
     system = System(replace(SYSTEM, machine=MACHINE))
-    free = system.evaluate(scenario(1000.0, 500.0, others=2.0))
-    crowded = system.evaluate(scenario(1000.0, 500.0, others=7.0))
+    free = evaluate(system, scenario(1000.0, 500.0, others=2.0))
+    crowded = evaluate(system, scenario(1000.0, 500.0, others=7.0))
     assert free.available[0, 0] == ENGINES
     assert crowded.available[0, 0] == pytest.approx(0.25 * (8.0 - 0.1))
     assert free.machine_busy[0, 0] == pytest.approx((2.5 + 2.0 + 0.1) / 8.0, rel=1e-9)
@@ -89,7 +90,7 @@ def test_other_lpars_leave_what_the_weight_does_not_guard():
 
 def test_an_overloaded_lpar_uses_no_more_of_its_machine_than_it_gets():
     system = System(replace(SYSTEM, machine=MACHINE))
-    state = system.evaluate(scenario(2500.0, 500.0, others=1.0))
+    state = evaluate(system, scenario(2500.0, 500.0, others=1.0))
     assert state.busy[0, 0] > ENGINES
     used = {one.resource: one.utilization_pct for one in bottleneck(system, state).stations}
     got = state.available[0, 0]
@@ -99,7 +100,7 @@ def test_an_overloaded_lpar_uses_no_more_of_its_machine_than_it_gets():
 
 def test_a_capped_lpar_gets_its_share_and_no_more():
     system = System(replace(SYSTEM, machine=replace(MACHINE, capped=True)))
-    assert system.evaluate(scenario(1000.0, 500.0)).available[0, 0] == pytest.approx(2.0)
+    assert evaluate(system, scenario(1000.0, 500.0)).available[0, 0] == pytest.approx(2.0)
 
 
 def with_limit(name: str, **known) -> SystemParameters:
@@ -110,19 +111,19 @@ def with_limit(name: str, **known) -> SystemParameters:
 def test_a_limit_adds_its_wait_and_more_places_take_it_away():
     system, free = System(with_limit("regions", servers=9.0, hold_s=8e-3)), System(SYSTEM)
     asked = scenario(1000.0, 100.0)
-    held, open_ = system.evaluate(asked), free.evaluate(asked)
+    held, open_ = evaluate(system, asked), evaluate(free, asked)
     key = ("response_ms", "online")
     assert held.limits["regions"][0, 0] == pytest.approx(8 / 9)
     wait = held.waiting_ms[key]["limit regions"][0, 0]
     assert wait > 1.0
     assert held.response_ms[key][0, 0] == pytest.approx(open_.response_ms[key][0, 0] + wait)
-    more = system.evaluate(replace(asked, limits={"regions": 20.0}))
+    more = evaluate(system, replace(asked, limits={"regions": 20.0}))
     assert more.waiting_ms[key]["limit regions"][0, 0] < 0.01 * wait
 
 
 def test_a_limit_whose_utilization_is_not_known_is_never_full():
     unknown = with_limit("regions", servers=1.0, hold_s=2e-3, determined=False)
-    state = System(unknown).evaluate(scenario(900.0, 100.0))
+    state = evaluate(System(unknown), scenario(900.0, 100.0))
     assert state.limits["regions"][0, 0] < 1.0
     assert np.isfinite(state.response_ms["response_ms", "online"][0, 0])
     assert state.through is None
@@ -136,7 +137,7 @@ def unsure_of_places(determined: bool = True) -> System:
 
 def test_places_that_are_asked_for_multiply_those_of_every_draw_alike():
     system, asked = unsure_of_places(), scenario(1000.0, 100.0)
-    plain, same, fewer = (system.evaluate(one) for one in (asked, asked_for(asked, 4.0), asked_for(asked, 3.2)))
+    plain, same, fewer = (evaluate(system, one) for one in (asked, asked_for(asked, 4.0), asked_for(asked, 3.2)))
     assert plain.limits["regions"] == pytest.approx(0.8)
     assert same.limits["regions"] == pytest.approx(0.8)
     assert fewer.limits["regions"] == pytest.approx(1.0)
@@ -150,7 +151,7 @@ def asked_for(asked, places: float):
 
 def test_places_that_are_asked_for_tell_no_utilization_that_the_records_do_not():
     system = unsure_of_places(determined=False)
-    state = system.evaluate(asked_for(scenario(1000.0, 100.0), 2.5))
+    state = evaluate(system, asked_for(scenario(1000.0, 100.0), 2.5))
     assert (state.limits["regions"] < 1.0).all()
     assert "limit regions" not in {one.resource for one in bottleneck(system, state).stations}
 
@@ -161,20 +162,20 @@ def test_waits_for_engines_stretch_a_limit_that_is_held_there():
         for on_engines in (False, True)
     )
     asked = scenario(1700.0, 100.0)
-    assert held.evaluate(asked).limits["tcb"][0, 0] > 1.05 * free.evaluate(asked).limits["tcb"][0, 0]
+    assert evaluate(held, asked).limits["tcb"][0, 0] > 1.05 * evaluate(free, asked).limits["tcb"][0, 0]
 
 
 def test_classes_beside_a_full_limit_meet_what_it_lets_through():
     held, free = System(with_limit("lock", hold_s=2e-3)), System(SYSTEM)
     asked = scenario(2000.0, 1500.0)
     online, batch = ("response_ms", "online"), ("response_ms", "batch")
-    assert np.isinf(free.evaluate(asked).response_ms[batch][0, 0])
-    found, at_most = held.evaluate(asked), free.evaluate(scenario(500.0, 1500.0))
+    assert np.isinf(evaluate(free, asked).response_ms[batch][0, 0])
+    found, at_most = evaluate(held, asked), evaluate(free, scenario(500.0, 1500.0))
     assert np.isinf(found.response_ms[online][0, 0])
     assert found.response_ms[batch][0, 0] == pytest.approx(at_most.response_ms[batch][0, 0], rel=0.01)
-    assert found.busy == pytest.approx(free.evaluate(asked).busy)
+    assert found.busy == pytest.approx(evaluate(free, asked).busy)
     assert found.limits["lock"][0, 0] == pytest.approx(2000.0 * 2e-3)
-    before_engines_are_full = held.evaluate(scenario(700.0, 1500.0)).response_ms[batch]
+    before_engines_are_full = evaluate(held, scenario(700.0, 1500.0)).response_ms[batch]
     assert before_engines_are_full == pytest.approx(found.response_ms[batch], rel=0.01)
 
 
@@ -192,13 +193,13 @@ def with_ziip_work() -> dict:
 def test_ziip_work_overflows_where_it_waits_long_and_a_processor_is_free():
     pool = ZiipPool(2.0, overflow=Overflow(floor=0.0, taken=1.0, patience=1.0))
     system = System(replace(SYSTEM, demands=with_ziip_work(), ziip=pool))
-    spilt = [system.evaluate(scenario(rate, 1e-9, ziips=2.0)).usage["online"][0, 0] / rate for rate in (100.0, 1500.0)]
+    spilt = [evaluate(system, scenario(rate, 1e-9, ziips=2.0)).usage["online"][0, 0] / rate for rate in (100.0, 1500.0)]
     assert spilt[0] == pytest.approx(2e-3, rel=0.01)
     assert spilt[1] > 1.03 * spilt[0]
     fewer = system.usage(scenario(1000.0, 1e-9, ziips=1.0)).overflow[0, 0]
     assert fewer > 2.0 * system.usage(scenario(1000.0, 1e-9, ziips=2.0)).overflow[0, 0]
-    assert ziips_without_target(system, system.evaluate(scenario(100.0, 1e-9, ziips=2.0)))
-    none = system.evaluate(scenario(1000.0, 1e-9, ziips=0.0))
+    assert ziips_without_target(system, evaluate(system, scenario(100.0, 1e-9, ziips=2.0)))
+    none = evaluate(system, scenario(1000.0, 1e-9, ziips=0.0))
     assert not ziips_without_target(system, none)
     assert none.usage["online"][0, 0] == pytest.approx(3.0, rel=1e-6)
 
@@ -206,7 +207,7 @@ def test_ziip_work_overflows_where_it_waits_long_and_a_processor_is_free():
 def test_ziip_work_that_runs_on_general_processors_is_in_the_response_once():
     answered = {**SYSTEM.responses, "online": replace(response("online"), ziip_series=("online:ziip",))}
     system = System(replace(SYSTEM, demands=with_ziip_work(), ziip=ZiipPool(2.0), responses=answered))
-    on_ziips, on_cps = (system.evaluate(scenario(10.0, 1e-9, ziips=n)) for n in (2.0, 0.0))
+    on_ziips, on_cps = (evaluate(system, scenario(10.0, 1e-9, ziips=n)) for n in (2.0, 0.0))
     key = ("response_ms", "online")
     assert on_ziips.using_ms[key][0, 0] == pytest.approx(3.0, rel=1e-6)
     assert on_cps.using_ms[key][0, 0] == pytest.approx(3.0, rel=1e-6)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from model.capacity.ask import explain
-from model.capacity.evaluation import System
-from model.capacity.explain import groups_held
+from model.capacity.evaluation import evaluate
+from model.capacity.evidence import groups_held
 from model.capacity.figures import figure_draws, figures_of
 from model.capacity.question import parse
+from model.capacity.system import System
 from tests.cases.histories import bundle_of, history
 
 
@@ -23,7 +24,7 @@ def test_a_share_is_the_variance_that_goes_where_its_assumption_is_held_alone(as
     ready = System(bundle()["systems"]["PRDA"])
 
     def variances(held: System) -> dict[tuple[str, str], float]:
-        state = held.evaluate(parse(held, dict(asked)).scenario)
+        state = evaluate(held, parse(held, dict(asked)).scenario)
         drawn = {(one.metric, one.class_name): figure_draws(held, state, one) for one in figures_of(held.parameters)}
         return {key: np.var(draws[1:]) for key, draws in drawn.items() if draws is not None}
 

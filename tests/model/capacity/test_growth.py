@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from model.capacity.ask import headroom, predict
-from model.capacity.evaluation import System
 from model.capacity.growth import Span, effective_weeks, grown, is_month_end, others_grown, seasonal
 from model.capacity.parameters import Growth, RecordedIntervals
 from model.capacity.question import parse
+from model.capacity.system import System
 from model.capacity.values import QuestionError
 from tests.cases.histories import bundle_of, history
 from tests.cases.systems import HISTORY

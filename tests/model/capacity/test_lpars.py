@@ -7,14 +7,14 @@ import pytest
 
 from model.calibration.history import SharedMachine
 from model.calibration.lpar import calibrate_lpar
-from model.capacity import msu
 from model.capacity.ask import headroom, predict, size
 from model.capacity.bundle import build
-from model.capacity.evaluation import System
-from model.capacity.msu_forecast import RecordedMsu, forecast_msu
+from model.capacity.engines import prior_pool
+from model.capacity.figures import ratings as engine_ratings
+from model.capacity.forecast import RecordedMsu, forecast_msu
 from model.capacity.question import parse
+from model.capacity.system import System
 from model.capacity.values import QuestionError
-from model.capacity.ziip_pool import prior_pool
 from model.queueing.lpar_share import Sharer
 from tests.cases.histories import ENGINES, SECONDS, history
 
@@ -47,7 +47,7 @@ def bundle():
     ratings = {"SYSA": RATING, "SYSZ": RATING / 1.5}
     systems = {}
     for name, given in histories.items():
-        systems[name] = replace(calibrate_lpar(given), **msu.ratings(ratings[name], ratings[name]))
+        systems[name] = replace(calibrate_lpar(given), **engine_ratings(ratings[name], ratings[name]))
     return build(systems, data={}, validation={})
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from model.calibration.history import SharedMachine
 from model.calibration.lpar import calibrate_lpar
-from model.capacity import msu
 from model.capacity.ask import headroom, predict, size
 from model.capacity.bundle import build
+from model.capacity.figures import ratings as engine_ratings
 from model.capacity.values import QuestionError
 from model.hardware.imported import read_ratings
 from model.hardware.ratings import engine_speed
@@ -19,7 +19,7 @@ RATING = 60_000.0
 
 
 def bundle(given=None, rating=RATING):
-    made = replace(calibrate_lpar(given or history()), **msu.ratings(rating, rating))
+    made = replace(calibrate_lpar(given or history()), **engine_ratings(rating, rating))
     return build({"PRDA": made}, data={}, validation={})
 
 
@@ -85,7 +85,7 @@ def test_headroom_within_a_response_target_needs_responses():
 
 
 def test_without_a_rating_there_are_no_msu():
-    assert msu.ratings(None, float("nan")) == {}
+    assert engine_ratings(None, float("nan")) == {}
     assert not [o for o in predict(bundle(rating=None), "PRDA").outputs if o.metric.startswith("msu")]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.capacity.msu_forecast import RecordedMsu, forecast_msu
+from model.capacity.forecast import RecordedMsu, forecast_msu
 from model.capacity.values import QuestionError
 from tests.cases.systems import RECORDED, grown
 

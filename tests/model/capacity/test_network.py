@@ -10,11 +10,11 @@ from model.calibration.lpar import calibrate_lpar
 from model.calibration.points import CapacityModel
 from model.capacity.ask import predict
 from model.capacity.bundle import build
-from model.capacity.evaluation import System
 from model.capacity.network_export import export, export_network, gamma_scv
 from model.capacity.parameters import Limit, Overflow, ZiipPool
 from model.capacity.question import Question
 from model.capacity.simulation import simulate_system
+from model.capacity.system import System
 from model.capacity.values import QuestionError
 from model.network import Network
 from model.network.exact import solve

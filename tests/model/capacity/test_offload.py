@@ -7,10 +7,10 @@ import pytest
 
 from model.calibration.adjustments import read_adjustments
 from model.capacity.ask import compare, explain, predict, size, sweep
+from model.capacity.configuration import _sum, with_ziips
 from model.capacity.parameters import ZiipPool
 from model.capacity.state import engines_in_use
 from model.capacity.values import QuestionError
-from model.capacity.ziip_offload import _sum, with_ziips
 
 HALF = {"etr_tps": 4000.0, "adjust.ziip_offload": 0.5}
 

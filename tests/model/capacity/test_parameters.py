@@ -7,14 +7,8 @@ import numpy as np
 import pytest
 
 from model.capacity import bundle as bundles
-from model.capacity.parameters import (
-    Limit,
-    ParametersError,
-    from_plain,
-    joined,
-    map_samples,
-    to_plain,
-)
+from model.capacity.parameters import Limit, from_plain
+from model.capacity.samples import ParametersError, joined, map_samples, to_plain
 from tests.cases.histories import bundle_of, history
 from tests.cases.systems import DRAWS, RECORDED, SYSTEM
 

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.capacity.evaluation import System
+from model.capacity.bundle import streams_named
+from model.capacity.evaluation import evaluate
 from model.capacity.figures import Figure, figure_draws
 from model.capacity.parameters import Limit, RecordedIntervals, TransactionClass
 from model.capacity.question import parse
-from model.capacity.question_keys import check_keys, streams_named
-from model.capacity.values import QuestionError, growth_factor, must_be_whole
+from model.capacity.system import System
+from model.capacity.values import QuestionError, check_keys, growth_factor, must_be_whole
 from tests.cases.systems import DRAWS, HISTORY, grown
 
 
@@ -126,7 +127,7 @@ def test_a_cap_that_holds_nothing_back_is_said_to():
 
 def test_a_class_without_transactions_has_no_response():
     system = System(HISTORY)
-    state = system.evaluate(parse(system, {"rate.batch": 0}).scenario)
+    state = evaluate(system, parse(system, {"rate.batch": 0}).scenario)
     specs = [
         Figure("response_ms", "response_ms", response="response_ms", stream=name) for name in ("online", "batch")
     ]

@@ -9,11 +9,12 @@ import pytest
 from model.calibration.history import SharedMachine
 from model.calibration.samples import Z90
 from model.capacity.ask import max_rate, predict, sweep
-from model.capacity.evaluation import System
+from model.capacity.evaluation import evaluate
+from model.capacity.forecast import RecordedMsu, forecast_msu
 from model.capacity.growth import effective_weeks, history_weeks
-from model.capacity.msu_forecast import RecordedMsu, forecast_msu
 from model.capacity.question import parse
 from model.capacity.simulation import simulate_system
+from model.capacity.system import System
 from tests.cases.histories import DEMAND_S, ENGINES, REST_MS, SECONDS, bundle_of, history, mmm_slowdown
 
 USERS = 400.0
@@ -80,10 +81,10 @@ def test_users_at_several_loads_settle_beside_the_other_work_of_each():
     both = np.repeat(load.users, 3, axis=1), np.repeat(load.rates, 3, axis=1)
     extra = {next(iter(system.laws)): work}
     together = replace(load, users=both[0], rates=both[1], extra=extra, others=0.5 + work, work=1.0 + 0.1 * work)
-    found = system.evaluate(together).scenario.rates
+    found = evaluate(system, together).scenario.rates
     assert np.all(np.diff(found[0, :, 1]) < 0.0)
     for i in range(3):
-        one = system.evaluate(together.at_loads([i])).scenario.rates
+        one = evaluate(system, together.at_loads([i])).scenario.rates
         assert one == pytest.approx(found[:, [i]], rel=2e-3)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.capacity.baselines import LAST_WEEK
+from model.capacity.parameters import LAST_WEEK
 from model.validation.holdout import Validation
 from model.validation.origin import _row, checks, held_out
 from tests.cases.histories import DEMAND_S, ENGINES, FIXED, REST_MS, SECONDS, SHARE, history, mmm_slowdown
