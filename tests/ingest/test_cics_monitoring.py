@@ -77,8 +77,10 @@ def test_rows_come_back_as_they_were_written(
     case: tuple[list[Entry], pa.Table], compressed: bool, rows_per_record: int
 ) -> None:
     entries, rows = case
+    # Clocks are written from their numbers alone.
+    written = rows.drop_columns([name for name in rows.column_names if f"{name}_raw" in rows.column_names])
     records = encode_dictionary(REGION, full_dictionary(), NOW) + list(
-        encode_performance(REGION, entries, rows, NOW, compressed=compressed, rows_per_record=rows_per_record)
+        encode_performance(REGION, entries, written, NOW, compressed=compressed, rows_per_record=rows_per_record)
     )
     result = decode(records)
     assert result.problems == []

@@ -105,14 +105,17 @@ def _packed(digits: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
 def _cells(table: pa.Table, entry: Entry) -> NDArray[np.uint8] | None:
     """Bytes of one field for all rows, shape (rows, entry.length); None where the table has no such column."""
     field = catalogue.find(entry.group, entry.id, entry.nickname)
-    if field is None or field.column not in table.column_names:
+    if field is None:
         return None
-    column = table.column(field.column)
+    name = f"{field.column}_raw" if entry.type == "T" else field.column
+    if name not in table.column_names:
+        return None
+    column = table.column(name)
     if entry.type == "C":
         texts = [_ebcdic(text or "", entry.length) for text in column.to_pylist()]
         return np.frombuffer(b"".join(texts), np.uint8).reshape(len(texts), entry.length)
     if entry.type == "T":
-        return _bytes_of(_numbers(table.column(f"{field.column}_raw"), ">u8"))
+        return _bytes_of(_numbers(column, ">u8"))
     if entry.type == "P":
         cells = _packed(_numbers(column, "i8").astype(np.int64), entry.length)
         cells[column.is_null().to_numpy()] = 0
