@@ -105,8 +105,11 @@ def tables(con: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def bring_up_to(con: duckdb.DuckDBPyConnection, root: Path) -> None:
-    """Make all views name the parts in a folder, unless they do."""
-    names = tables(con)
+    """Make all views name the parts in a folder, unless they do.
+
+    A database to build in has no such folder: its views name the parts of the warehouse.
+    """
+    names = tables(con) if root.is_dir() else []
     if names and con.execute("SELECT path FROM meta.part_folder").fetchall() != [(str(root),)]:
         _put_down_folder(con, root)
         make_views(con, names)

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from ingest.running import Here
-from ingest.warehouse import drop_rows, load, waves
+from ingest.warehouse import drop_rows, load, make_views, waves
 from pipelines.building import touched, window
 from pipelines.building.touched import Span
 from pipelines.building.window import Cut
@@ -49,12 +49,13 @@ def test_the_time_of_records_in_parts_is_that_of_records_in_tables(warehouses):
     assert sorted(map(str, spans[0])) == sorted(map(str, spans[1]))
 
 
-def test_a_window_reads_the_parts_of_whole_files_and_copies_none(warehouses):
+def test_a_window_reads_the_parts_of_whole_files_and_copies_none(warehouses, few_layouts):
     with duckdb.connect(str(warehouses[0]), read_only=True) as con:
         files = dict(con.execute("SELECT file_id, NULL FROM meta.ledger").fetchall())
     made = [path.with_name("window.duckdb") for path in warehouses]
     for path, scratch in zip(warehouses, made, strict=True):
         window.cut(path, scratch, Cut(read=(DAY,), files=files))
+        assert make_views(scratch, few_layouts.registry, TABLES) == {*TABLES}
     for table in TABLES:
         assert rows(made[1], table) == rows(made[0], table) == rows(warehouses[0], table) != []
     assert not made[1].with_suffix(".parts").exists()
