@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from ingest.running import Here
-from ingest.warehouse import drop_rows, load, make_views, waves
+from ingest.warehouse import load, make_views, waves
 from pipelines.building import touched, window
 from pipelines.building.touched import Span
 from pipelines.building.window import Cut
@@ -80,11 +80,3 @@ def test_a_warehouse_with_parts_is_made_small_and_holds_the_rest(warehouses):
     before = [rows(warehouses[1], table) for table in TABLES]
     retention.compact(warehouses[1])
     assert [rows(warehouses[1], table) for table in TABLES] == before
-
-
-def test_parts_of_expired_files_are_dropped(warehouses):
-    with duckdb.connect(str(warehouses[1])) as con:
-        [(file_id,)] = con.execute("SELECT file_id FROM meta.ledger").fetchall()
-        assert drop_rows(con, "smf110_1_performance", [file_id]) == 8
-        assert con.execute("SELECT count(*) FROM raw.smf110_1_performance").fetchone() == (0,)
-        assert con.execute("SELECT count(*) > 0 FROM raw.smf70_1_partition").fetchone() == (True,)

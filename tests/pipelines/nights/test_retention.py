@@ -1,14 +1,22 @@
 """What is dropped after its days, and a warehouse made small."""
 
 import datetime as dt
+import subprocess
+import sys
 
 import duckdb
+import pyarrow as pa
 import pytest
 
+from ingest.formats.cics.dictionary import full_dictionary
+from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
+from ingest.running import Here
+from ingest.warehouse import waves
 from pipelines import steps
 from pipelines.exits import EtalonError
 from pipelines.home import Home
 from pipelines.nights import retention
+from tests.pipelines.conftest import run_etalon
 
 
 def test_rows_older_than_their_days_are_dropped_and_others_kept(warehouse):
@@ -78,3 +86,66 @@ def test_what_records_are_known_by_goes_with_the_last_rows_of_a_file(warehouse):
     with duckdb.connect(str(warehouse.warehouse), read_only=True) as con:
         assert con.execute("SELECT file_id FROM meta.record_identity").fetchall() == [(2,)]
         assert con.execute("FROM meta.retained").fetchall() == [("smf70_1_cpu", dt.datetime(2026, 10, 21))]
+
+
+READER = """
+import duckdb, sys
+con = duckdb.connect(sys.argv[1], read_only=True)
+for _ in sys.stdin:
+    print(con.execute("SELECT count(*) FROM raw.smf110_1_performance").fetchone()[0], flush=True)
+"""
+SUMS = """
+    SELECT bool_and(bytes = decoded_bytes + skipped_bytes + quarantined_bytes + framing_bytes),
+      bool_and(records = decoded + skipped + quarantined), count(*) FROM meta.ledger
+"""
+
+
+def tasks(ended: dt.datetime) -> bytes:
+    """A dump of twenty CICS tasks with their dictionary."""
+    region, rows = Region("SYSA", "CICSAOR1", "AORJOB1"), pa.table({"tran": ["AAAA"] * 20})
+    records = [*encode_dictionary(region, full_dictionary(), ended)]
+    return b"".join([*records, *encode_performance(region, full_dictionary(), rows, ended, rows_per_record=5)])
+
+
+def test_expired_dumps_leave_no_file_but_those_that_a_reader_still_has_open(warehouse, tmp_path, monkeypatch):
+    from ingest.warehouse import open_writer
+    from pipelines.building import touched
+
+    monkeypatch.setattr(Here, "unit_bytes", 20_000)
+    monkeypatch.setattr(waves, "_PART_BYTES", 1)
+    dumps = tmp_path / "earlier.smf", tmp_path / "later.smf"
+    for path, ended in zip(dumps, (dt.datetime(2026, 6, 1), dt.datetime(2026, 11, 1)), strict=True):
+        path.write_bytes(tasks(ended))
+    steps.ingest(warehouse, dumps)
+    with open_writer(warehouse.warehouse) as con:
+        touched.create(con)
+        touched.record(con, "made up", touched.everything(con))
+    steps.publish(warehouse)
+    (warehouse.root / "etalon.toml").write_text('[retain]\n"raw.*" = 30\n')
+
+    def parts() -> set[str]:
+        return {path.name for path in warehouse.warehouse.with_suffix(".parts").rglob("*.parquet")}
+
+    before = parts()
+    command = [sys.executable, "-c", READER, str(warehouse.snapshot)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+
+        def rows_read() -> int:
+            reader.stdin.write("again\n")
+            reader.stdin.flush()
+            return int(reader.stdout.readline())
+
+        assert rows_read() == 40
+        done = run_etalon(warehouse.root, "retain")
+        assert done.returncode == 0 and "raw.smf110_1_performance" in done.stdout, done.stderr
+        assert run_etalon(warehouse.root, "publish").returncode == 0
+        assert (rows_read(), parts()) == (40, before)
+        reader.stdin.close()
+    assert run_etalon(warehouse.root, "publish").returncode == 0
+    with duckdb.connect(str(warehouse.snapshot), read_only=True) as con:
+        named = {path.rpartition("/")[2] for (path,) in con.execute("SELECT path FROM meta.part").fetchall()}
+        assert con.execute("SELECT count(*) FROM raw.smf110_1_performance").fetchone() == (20,)
+        assert con.execute("SELECT count(DISTINCT file_id) FROM meta.record_identity").fetchone() == (1,)
+        assert con.execute(SUMS).fetchone() == (True, True, 2)
+    assert parts() == named and set() < named < before
+    assert [report.status for report in steps.ingest(warehouse, dumps)] == ["unchanged"] * 2
