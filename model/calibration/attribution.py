@@ -10,7 +10,7 @@ their responses, as near to it as the data let them be (empirical Bayes).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from model.calibration.history import History
 from model.calibration.regression import Fit, fit, non_negative_fit
+from model.calibration.steps import Step, last_step
 
 Array = NDArray[np.float64]
 
@@ -47,7 +48,8 @@ class Attribution:
 
     ``costs`` holds by class the posterior of its seconds on CPs and eligible for zIIPs, one coefficient each, and the
     draws (draws,) that go with those of the other classes; ``direct`` has by class of regions the one class
-    that has all of its CPU, ``divided`` those that share it; ``evidence`` says by class what its cost rests on.
+    that has all of its CPU, ``divided`` those that share it; ``evidence`` says by class what its cost rests on;
+    ``steps`` has by class of regions the last step of their CPU per transaction.
     """
 
     history: History
@@ -56,6 +58,7 @@ class Attribution:
     divided: Mapping[int, tuple[int, ...]]
     served_by: Mapping[int, int]
     evidence: Mapping[int, str]
+    steps: Mapping[int, Step] = field(default_factory=dict)
 
 
 class Candidates(NamedTuple):
@@ -109,6 +112,7 @@ def attribute_cpu(h: History, bare: Sequence[int], others: Sequence[int]) -> Att
         evidence[c] = known.pop(region).evidence
     parts: dict[tuple[int, str], list[tuple[Fit, Array]]] = {}
     regions: dict[int, tuple[int, ...]] = {}
+    steps: dict[int, Step] = {}
     for region, (those, told) in known.items():
         if not those:
             continue
@@ -121,7 +125,13 @@ def attribute_cpu(h: History, bare: Sequence[int], others: Sequence[int]) -> Att
         for engine, cpu in (("cp", cp_s[:, region] - on_cp_s[:, region]), ("ziip", eligible)):
             found = None
             if cpu.sum() > 1e-6 * h.busy_s.sum():
-                found = attribution_regression(cpu, ended, inside_s, h.seconds, h.day, active_s)
+                step = last_step(cpu, np.column_stack([h.seconds, ended]), h.day)
+                steps |= {} if step is None or engine == "ziip" else {region: step}
+                since = slice(0 if step is None else step.first, None)
+                active = None if active_s is None else active_s[since]
+                found = attribution_regression(
+                    cpu[since], ended[since], inside_s, h.seconds[since], h.day[since], active
+                )
             if found is None:
                 continue
             regions[region] = those
@@ -148,7 +158,7 @@ def attribute_cpu(h: History, bare: Sequence[int], others: Sequence[int]) -> Att
         # Transactions are dispatched as the regions in which they run.
         importance[c] = h.importance[region]
     changed = replace(h, cp_s=cp_s, ziip_s=ziip_s, ziip_on_cp_s=on_cp_s, importance=importance)
-    return Attribution(changed if costs or direct else h, costs, direct, regions, served_by, evidence)
+    return Attribution(changed if costs or direct else h, costs, direct, regions, served_by, evidence, steps)
 
 
 def _added(parts: Sequence[tuple[Fit, Array]]) -> tuple[Fit, Array]:

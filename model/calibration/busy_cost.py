@@ -37,7 +37,8 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> tuple[BusyCost, float]:
     for c in streams:
         cpu = h.cp_s[:, c] - h.ziip_on_cp_s[:, c]
         found = demand(h, c, cpu)
-        kept = np.isfinite(cpu) & (h.ended[:, c] > 0) & (h.day >= found.start)
+        kept = np.isfinite(cpu) & (h.ended[:, c] > 0)
+        kept[: found.first] = False
         ended, seconds, each = h.ended[kept, c], h.seconds[kept], float(found.fit.mean[-1])
         if kept.sum() < 10 or each <= 0:
             continue

@@ -1,4 +1,4 @@
-"""CPU as laws of a bundle: demands of transactions since their cost last changed, and work that others drive."""
+"""CPU as laws of a bundle: demands of transactions since the last step of their cost, and work that others drive."""
 
 from __future__ import annotations
 
@@ -11,32 +11,38 @@ from numpy.typing import NDArray
 from model.calibration.history import History
 from model.calibration.regression import Fit, fit
 from model.calibration.samples import normal_scores, with_centre
+from model.calibration.steps import Step, last_step
 from model.capacity.parameters import DemandModel
 
 Array = NDArray[np.float64]
 
-# A change of cost from one day to the next: improvement of fit it must bring, and how large it must be.
-CHANGE_GAIN, CHANGE_SIZE, CHANGE_DAYS = 25.0, 0.01, 2
 # What the structure of a demand cannot follow: relative scatter, and drift for each e-fold outside the data.
 SCATTER, DRIFT = 0.001, 0.003
 
 
 @dataclass(frozen=True)
 class Demand:
-    """CPU of one class: fixed engines and seconds per transaction with their posterior, valid from ``start``."""
+    """CPU of one class: fixed engines and seconds per transaction with their posterior, since the last ``step``."""
 
     fit: Fit
     fixed: bool
-    start: int
-    change: str
+    step: Step | None
     spread: float
+
+    @property
+    def first(self) -> int:
+        """The first interval that was fitted."""
+        return 0 if self.step is None else self.step.first
 
 
 def demand(h: History, c: int, cpu_s: Array) -> Demand:
-    """CPU of class ``c`` against its ended transactions, since its cost last changed."""
+    """CPU of class ``c`` against its ended transactions, since the last step of its cost."""
     kept = np.isfinite(cpu_s) & ((h.ended[:, c] > 0) | (cpu_s > 0))
-    start, change = _since(h, kept, cpu_s, h.ended[:, c])
-    kept &= h.day >= start
+    rows = np.flatnonzero(kept)
+    step = last_step(cpu_s[kept], np.column_stack([h.seconds, h.ended[:, c]])[kept], h.day[kept])
+    if step is not None:
+        step = Step(int(rows[step.first]), step.change)
+        kept[: step.first] = False
     ended, cpu, seconds, day = h.ended[kept, c], cpu_s[kept], h.seconds[kept], h.day[kept]
     weight = 1.0 / np.maximum(ended, np.quantile(ended[ended > 0], 0.05) if (ended > 0).any() else 1.0)
     level = float(cpu.sum()) / max(float(ended.sum()), 1.0)
@@ -49,7 +55,7 @@ def demand(h: History, c: int, cpu_s: Array) -> Demand:
     spread = float(np.std(per_day)) / max(float(np.mean(per_day)), 1e-12) if len(per_day) > 2 else 0.01
     a_day = float(np.sum(ended)) / max(len(per_day), 1)
     expected = chosen.scale / math.sqrt(max(a_day, 1.0)) / max(level, 1e-12)
-    return Demand(chosen, fixed, int(start), change, math.sqrt(max(spread**2 - expected**2, 0.0)))
+    return Demand(chosen, fixed, step, math.sqrt(max(spread**2 - expected**2, 0.0)))
 
 
 def _by_day(day: NDArray[np.int64], top: Array, bottom: Array) -> tuple[Array, Array]:
@@ -57,44 +63,6 @@ def _by_day(day: NDArray[np.int64], top: Array, bottom: Array) -> tuple[Array, A
     tops, bottoms = (np.bincount(index, weights=one).astype(float) for one in (top, bottom))
     enough = bottoms > 0.05 * np.median(bottoms)
     return tops[enough] / bottoms[enough], bottoms[enough]
-
-
-def _since(h: History, kept: NDArray[np.bool_], cpu: Array, ended: Array) -> tuple[int, str]:
-    """First day since which the cost per transaction has stayed, and what changed there."""
-    days = np.unique(h.day[kept])
-    if len(days) < 2 * CHANGE_DAYS + 1:
-        return int(days[0]) if len(days) else 0, ""
-    index = np.searchsorted(days, h.day[kept])
-    tops, bottoms = (np.bincount(index, weights=one[kept]).astype(float) for one in (cpu, ended))
-    usable = bottoms > 0
-    days, cost, weight = days[usable], tops[usable] / bottoms[usable], bottoms[usable]
-    first, note = 0, ""
-    while len(cost) - first >= 2 * CHANGE_DAYS + 1:
-        best = _split(cost[first:], weight[first:])
-        if best is None:
-            break
-        at, before, after = best
-        first += at
-        date = np.datetime64(int(days[first]), "D")
-        size = 100.0 * (after / before - 1.0)
-        note = f"CPU per transaction changed by {size:+.1f} % on {date}; only what came since counts"
-    return int(days[first]) if len(days) else 0, note
-
-
-def _split(cost: Array, weight: Array) -> tuple[int, float, float] | None:
-    """Where the weighted mean of a series changes, if it plainly does: index, mean before, mean after."""
-    whole = np.average(cost, weights=weight)
-    total = float(np.sum(weight * (cost - whole) ** 2))
-    best, found = math.inf, None
-    for at in range(CHANGE_DAYS, len(cost) - CHANGE_DAYS + 1):
-        left, right = (np.average(cost[s], weights=weight[s]) for s in (slice(None, at), slice(at, None)))
-        rest = float(np.sum(weight[:at] * (cost[:at] - left) ** 2) + np.sum(weight[at:] * (cost[at:] - right) ** 2))
-        if rest < best:
-            best, found = rest, (at, float(left), float(right))
-    if found is None or found[1] <= 0:
-        return None
-    gain = len(cost) * math.log(max(total, 1e-300) / max(best, 1e-300))
-    return found if gain > CHANGE_GAIN and abs(found[2] / found[1] - 1.0) > CHANGE_SIZE else None
 
 
 def stream_law(
@@ -118,7 +86,7 @@ def stream_law(
         reference_rate=reference,
         scale=scale,
         support=(float(np.quantile(rate[rate > 0], 0.01)), float(rate.max())),
-        points=len(np.unique(h.day[h.day >= found.start])),
+        points=len(np.unique(h.day[found.first :])),
         coef=with_centre(
             [fixed / scale, each * reference / scale, 0.0],
             np.column_stack([fixed_draws / scale, each_draws * reference / scale, nothing]),

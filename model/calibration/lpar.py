@@ -28,9 +28,11 @@ from model.calibration.points import n_way
 from model.calibration.regression import Fit, fit
 from model.calibration.responses import responses
 from model.calibration.samples import DRAWS, normal_samples
+from model.calibration.steps import Step
 from model.calibration.uncaptured import uncaptured
 from model.calibration.ziip_pool import ziip_pool
 from model.capacity.parameters import (
+    BusyCost,
     DemandModel,
     Limit,
     Machine,
@@ -52,6 +54,8 @@ FEWEST_A_DAY = 20.0
 CONTRADICTION = 1.02
 # Part of the intervals that must not contradict themselves.
 MOSTLY = 0.5
+STEP_OF_BUSY = 0.005
+"""Relative change of LPAR busy from which a step of a class's CPU separates records before and after it."""
 # Of a class whose CPU is all on zIIPs.
 NO_COST = Fit(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 1.0), np.zeros(DRAWS)
 
@@ -66,19 +70,13 @@ def calibrate_lpar(history: History) -> SystemParameters:
     Raises:
         Unusable: no class has transactions, or classes report more CPU than the LPAR used.
     """
-    h, notes = _plausible(history)
-    classes = _divided(h)
-    captured = np.nansum(classes.history.cp_s, axis=1)
-    counted = [c for c in classes.streams if h.classes[c] not in h.jobs]
-    cost, cost_at_most = cost_by_busy(classes.history, [c for c in counted if c not in classes.bare])
-    h = replace(classes.history, dearer=at_usual_busy(classes.history, cost))
-    classes = replace(classes, history=h)
-    found = _streams(classes)
+    classes, found, notes, cost, cost_at_most = _with_demands(history)
+    h = classes.history
     notes += found.notes
     demands, extra = dict(found.demands), {}
     for c in classes.background:
         demands[h.classes[c]], extra[h.classes[c]] = _background(h, c, found.work)
-    demands["uncaptured"] = uncaptured(h, captured)
+    demands["uncaptured"] = uncaptured(h, np.nansum(h.cp_s, axis=1))
     streams = classes.streams
     ziip = ziip_pool(h, streams, demands)
     impossible, short = below_service(h, streams)
@@ -101,6 +99,7 @@ def calibrate_lpar(history: History) -> SystemParameters:
         n_way=n_way(h.system_id, cost_at_most),
         peak=top,
         operating_point=str(h.start_local[top]),
+        steady_since=str(h.start_local[found.first]),
         recorded=_recorded(classes, extra, found.varies),
         demands={key: _with_evidence(classes, key, law) for key, law in demands.items()},
         busy_cost=cost,
@@ -114,6 +113,28 @@ def calibrate_lpar(history: History) -> SystemParameters:
         **_machine(h, _interval_sd(h, h.cp_s, streams, found.varies)),
         **laws,
     )
+
+
+def steady_since(history: History) -> np.datetime64:
+    """Local start of the records since the last step of the CPU per transaction that changed busy.
+
+    Raises
+    ------
+    NotCalibratable
+        As :func:`calibrate_lpar`.
+    """
+    classes, found, *_ = _with_demands(history)
+    return np.datetime64(classes.history.start_local[found.first])
+
+
+def _with_demands(history: History) -> tuple[_Classes, _Streams, list[str], BusyCost, float]:
+    """The classes with their demands, what was left out, and the growth of cost with utilization with its bound."""
+    h, notes = _plausible(history)
+    classes = _divided(h)
+    counted = [c for c in classes.streams if h.classes[c] not in h.jobs and c not in classes.bare]
+    cost, cost_at_most = cost_by_busy(classes.history, counted)
+    classes = replace(classes, history=replace(classes.history, dearer=at_usual_busy(classes.history, cost)))
+    return classes, _streams(classes), notes, cost, cost_at_most
 
 
 def _class(h: History, c: int, scatter_s: float, thinking: bool) -> TransactionClass:
@@ -232,13 +253,14 @@ def _without_percentile(responses: Mapping[str, ResponseModel]) -> list[str]:
 class _Streams:
     """Laws of the streams by series, their ``work`` (intervals,) in CPU s, how far the work of the same transactions
     ``varies`` where the LPAR is busiest, relative, and what is to be said. ``scatter`` (streams,) is how far the CPU of
-    one transaction is from its mean, in s."""
+    one transaction is from its mean, in s. ``first`` is the first interval after the last step that changed busy."""
 
     demands: dict[str, DemandModel]
     work: Array
     varies: float
     scatter: list[float]
     notes: list[str]
+    first: int
 
 
 def _streams(classes: _Classes) -> _Streams:
@@ -246,6 +268,7 @@ def _streams(classes: _Classes) -> _Streams:
     h, top = classes.history, _busiest(classes.history)
     demands: dict[str, DemandModel] = {}
     work, scatter, notes = np.zeros(len(h.seconds)), _divided_scatter(classes), []
+    steps: list[tuple[Step, float]] = []
     for c in classes.streams:
         label = h.classes[c]
         work += np.nan_to_num(h.cp_s[:, c])
@@ -253,25 +276,41 @@ def _streams(classes: _Classes) -> _Streams:
             for engine, key in (("cp", label), ("ziip", f"{label}:ziip")):
                 if engine == "cp" or (c, engine) in classes.served.costs:
                     cost, drawn = classes.served.costs.get((c, engine), NO_COST)
-                    own = Demand(cost, False, int(h.day[0]), "", 0.0)
+                    step = classes.served.steps.get(classes.served.served_by[c])
+                    own = Demand(cost, False, step, 0.0)
                     demands[key] = stream_law(h, c, own, label, f"{h.system_id} {key}", engine, drawn[:, None])
             continue
         found = demand(h, c, (h.cp_s[:, c] - h.ziip_on_cp_s[:, c]) / h.dearer)
         demands[label] = stream_law(h, c, found, label, f"{h.system_id} {label}", "cp")
         scatter[c] = found.fit.scale
-        if found.change:
-            notes.append(f"{label}: {found.change}")
+        if found.step is not None:
+            steps.append((found.step, float(np.nansum(h.cp_s[:, c]))))
+            notes.append(_step_note(h, label, found.step))
         eligible = h.ziip_s[:, c] + h.ziip_on_cp_s[:, c]
         if eligible.sum() > 1e-6 * h.busy_s.sum():
             key = f"{label}:ziip"
             demands[key] = stream_law(h, c, demand(h, c, eligible), label, f"{h.system_id} {label} zIIP", "ziip")
+    for region, step in classes.served.steps.items():
+        if region in classes.served.divided:
+            members = list(classes.served.divided[region])
+            steps.append((step, float(np.nansum(h.cp_s[:, members]))))
+            notes.append(_step_note(h, h.classes[region], step))
     for whose in dict.fromkeys(classes.served.divided.values()):
         regions = [region for region, those in classes.served.divided.items() if those == whose]
         divided, among = (", ".join(h.classes[c] for c in some) for some in (regions, whose))
         notes.append(f"CPU of {divided} is divided among {among} by regression on their transactions")
     each = [scatter[c] for c in classes.streams]
     varies = math.sqrt(float(np.square(each) @ h.ended[top, classes.streams])) / max(float(work[top]), 1e-9)
-    return _Streams(demands, work, varies, each, notes)
+    matters = [step.first for step, cpu_s in steps if abs(step.change) * cpu_s > STEP_OF_BUSY * h.busy_s.sum()]
+    return _Streams(demands, work, varies, each, notes, max(matters, default=0))
+
+
+def _step_note(h: History, name: str, step: Step) -> str:
+    """What an answer reports of a step of the CPU per transaction."""
+    return (
+        f"{name}: CPU per transaction changed by {100.0 * step.change:+.1f} % at {h.start_local[step.first]}; demands "
+        "are fitted to the records since then; a question about an earlier interval keeps its earlier CPU"
+    )
 
 
 def _divided_scatter(classes: _Classes) -> dict[int, float]:

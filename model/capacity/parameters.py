@@ -371,9 +371,10 @@ class SystemParameters:
     """Everything that answers need of one calibrated system.
 
     ``demands`` are by component, ``busy_components`` those that add up to the busy of the LPAR. A system with a history
-    has ``recorded`` intervals, of which ``peak`` is the busiest; one that was measured at points has ``points``. Shares
-    in ``mixes`` make workloads of classes. ``installation`` (the other systems), ``machine_ratings`` and
-    ``calendar`` come from beside the model and are not stored with it.
+    has ``recorded`` intervals, of which ``peak`` is the busiest; one that was measured at points has ``points``. Costs
+    of transactions are those since ``steady_since``, the local start of an interval. Shares in ``mixes`` make workloads
+    of classes. ``installation`` (the other systems), ``machine_ratings`` and ``calendar`` come from beside the model
+    and are not stored with it.
     """
 
     engines: float
@@ -409,6 +410,7 @@ class SystemParameters:
     intervals: int = 0
     seconds: float = 0.0
     period: tuple[str, str] | None = None
+    steady_since: str = ""
     relatives: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     divided: tuple[str, ...] = ()

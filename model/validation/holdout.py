@@ -99,7 +99,7 @@ class Validation:
         named = {"mean_abs_error_pct": "error_pct", "max_abs_error_pct": "worst_pct"}
         named |= {"median_abs_error_pct": "error_pct", "p95_abs_error_pct": "worst_pct"}
         named |= {"mean_half_width_pct": "half_width_pct", "scheme": "held_out"}
-        dropped = ["role", "bias_pct", "beats_baseline"]
+        dropped = ["role", "bias_pct", "beats_baseline", "since"]
         tables = [
             table.drop(columns=dropped, errors="ignore").rename(columns=named) for table in (points, self.histories)
         ]

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from model.calibration.history import History, enough
-from model.calibration.lpar import NotCalibratable, calibrate_lpar
+from model.calibration.lpar import NotCalibratable, calibrate_lpar, steady_since
 from model.capacity.evaluation import evaluate, varying
 from model.capacity.evidence import HELD_OUT_FROM
 from model.capacity.parameters import HIGHER, LAST_WEEK, LATER, MMC, PROPORTIONAL, USUAL
@@ -29,6 +29,8 @@ Array = NDArray[np.float64]
 
 # Quantile of load below which intervals are fitted.
 FITTED_LOAD = 0.7
+FEWEST_STEADY_DAYS = 7
+"""Days without a step that the backtest needs."""
 FEWEST_ENDED = 200.0
 FEWEST_COMPARED, MOST_LOADS = 10, 400
 HELD = 0.9
@@ -41,7 +43,7 @@ BUSY = "cpu_busy_pct"
 
 COLUMNS = [
     "system", "scheme", "metric", "class", "n", "median_abs_error_pct", "p95_abs_error_pct", "bias_pct", "coverage",
-    "half_width_pct", "baseline", "baseline_pct", "beats_baseline",
+    "half_width_pct", "baseline", "baseline_pct", "beats_baseline", "since",
 ]  # fmt: skip
 
 
@@ -50,8 +52,12 @@ SEED = 8100
 
 
 def held_out(history: History) -> pd.DataFrame:
-    """Errors by scheme (:data:`SCHEMES`), metric and class; empty
-    where too little is left."""
+    """Errors by scheme (:data:`SCHEMES`), metric and class; empty where too little is left.
+
+    If the CPU per transaction had a step, the records since then are held out and fitted. If these are too few, the
+    records before the step are used.
+    """
+    history = _steady(history)
     days = np.unique(history.day)
     split = days[min(int(len(days) * HELD_OUT_FROM), len(days) - 1)]
     load = _usual_busy_s(history) / history.seconds / history.engines
@@ -70,6 +76,16 @@ def held_out(history: History) -> pd.DataFrame:
             continue
         rows += compared(scheme, system, history, fitted)
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _steady(history: History) -> History:
+    """The records since the last step, or those before it if fewer than a week are left."""
+    try:
+        since = steady_since(history)
+    except NotCalibratable:
+        return history
+    parts = [history.rows(history.start_local >= since), history.rows(history.start_local < since)]
+    return next((part for part in parts if len(np.unique(part.day)) >= FEWEST_STEADY_DAYS), history)
 
 
 def _usual_busy_s(history: History) -> Array:
@@ -111,14 +127,16 @@ def checks(table: pd.DataFrame) -> tuple[Check, ...]:
 def compared(scheme: str, system: System, history: History, kept: NDArray[np.bool_]) -> list[dict[str, Any]]:
     """Errors of a system on the intervals not ``kept``: a row of :data:`COLUMNS` for busy and for each response.
 
-    Baselines are taken from the intervals kept, and from a week before. Limits are those of single intervals, wider
-    where those kept are further off.
+    Baselines are taken from the intervals kept ``since`` the last step of the cost, and from a week before. Limits are
+    those of single intervals, wider where those kept are further off.
     """
-    fitted, left = history.rows(kept), np.flatnonzero(~kept)
+    since = system.parameters.steady_since
+    fitted = history.rows(kept & (history.start_local >= np.datetime64(since))) if since else history.rows(kept)
+    left = np.flatnonzero(~kept)
     left = left[:: max(1, len(left) // MOST_LOADS)]
     chosen, usual_ones = (
         history.rows(left),
-        fitted.rows(np.arange(0, len(fitted.seconds), max(1, kept.sum() // MOST_LOADS))),
+        fitted.rows(np.arange(0, len(fitted.seconds), max(1, len(fitted.seconds) // MOST_LOADS))),
     )
     scenario = at_intervals(system, chosen)
     state, responses = in_intervals(system, scenario, chosen.seconds)
@@ -156,7 +174,7 @@ def compared(scheme: str, system: System, history: History, kept: NDArray[np.boo
         rows.append(
             _row(history.system_id, scheme, RESPONSE, stream, response[:, known], measured[known], wider, naive)
         )
-    return rows
+    return [{**row, "since": str(fitted.start_local[0])} for row in rows]
 
 
 def _usual_cpu_s(fitted: History) -> Array:
