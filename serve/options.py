@@ -14,7 +14,7 @@ from model.hardware.ratings import identity, rated
 from serve.schemas import Option
 
 if TYPE_CHECKING:
-    from model.published.askable import Condition
+    from model.published.ask import Condition
 
 UNITS = {"kb": "KB", "mb": "MB", "tps": "transactions/s"}
 """Units by the last word of a key."""
@@ -118,14 +118,14 @@ def of_conditions(bundle: Mapping[str, Any], system: str) -> tuple[list[Option],
     if not has_conditions(bundle, system):
         return [], []
     # Loaded for systems with studies alone.
-    from model.published.askable import conditions_of
-    from model.published.figures import levels_named
+    from model.published.ask import conditions_of
+    from model.published.system import Studied
 
     conditions, studies = conditions_of(bundle, system), bundle["conditions"]
     figures = (row for row in studies["rows"] if row["system"] == system)
     quantities = {quantity_of(row["metric"], row["unit"]) for row in figures} - {None}
     adjustments = adjustments_from_plain(studies.get("adjustments", {}))
-    effects = _effects(adjustments, quantities, levels_named(studies, system))
+    effects = _effects(adjustments, quantities, Studied(bundle, system).levels)
     changes = [_condition(one) for one in conditions if not one.selects]
     return changes + effects, [_condition(one) for one in conditions if one.selects]
 

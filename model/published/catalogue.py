@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import tomli as tomllib
 from pydantic import Field, TypeAdapter, ValidationError
@@ -252,7 +252,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 def _read(kind: type[Entry], content: Mapping[str, Any], path: Path) -> Entry:
     try:
-        entry: Entry = _adapter(kind).validate_python(content)
+        entry: Entry = _adapter(cast(Any, kind)).validate_python(content)
     except ValidationError as error:
         raise CatalogueError(f"{path.name}: {_words(error)}") from error
     return entry

@@ -1,109 +1,146 @@
-"""Condition laws and a network in one answer: what was measured at a condition, at another load or on other engines.
+"""Studies and a network in one answer: what was measured at a condition, at another load or on other engines.
 
-The laws say what the figures are at the condition; the network says how they change with the load.
+The studies give the figures at the condition; the network gives their change with the load.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from model.capacity.adjustments import PREFIX, RATES, Factor, log_sd, scaled
+from model.capacity.adjustments import ITR, PREFIX, RATES, Factor, log_sd, scaled
 from model.capacity.answer import Answer, Output
-from model.capacity.parameters import Point
+from model.capacity.network_answers import predict as by_network
 from model.capacity.values import GROWTH, QuestionError, growth_factor, must_be_positive
-from model.published.answers import by_condition, of_point
-from model.published.rates import goes_with_rate, with_rate
+from model.published.question import Question, by_condition, of_point
+from model.published.rates import BUSY, FULL_PCT, RATE, with_studies
+from model.published.scaling import scale, unchanged, with_load, with_rate
+from model.published.system import Studied
+from model.published.tables import POINT
 
-Network = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Answer]
-RATE, BUSY, ITR, CPU = "etr_tps", "cpu_busy_pct", "itr_tps", "cpu_us_per_tran"
-FULL_PCT = 100.0
-
-
-def needs_network(loads: Mapping[str, Any]) -> bool:
-    """Whether any key says a load or engines, rather than naming a point or a what-if adjustment."""
-    return any(key != "point" and not key.startswith(PREFIX) for key in loads)
+CPU = "cpu_us_per_tran"
 
 
-def as_measured(network: Network, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]) -> Answer:
-    """The answer at a measured point: of the network at the rate of the point where it is known, else of the laws.
+def at_load(studied: Studied, loads: Question) -> Answer:
+    """The network's answer with the figures that the studies add; of a point that it has not, that of the studies."""
+    try:
+        answer = by_network(studied.bundle, studied.name, loads)
+        return with_studies(studied, loads, answer) if studied.rows else answer
+    except QuestionError as refusal:
+        if POINT not in loads:
+            raise
+        try:
+            return _at_point(studied, loads)
+        except QuestionError as other:
+            if not (refusal.field == other.field == "at.point" and refusal.allowed and other.value != POINT):
+                raise refusal from None
+            raise refusal.also(other.allowed) from None
 
-    Raises:
-        QuestionError: neither knows the point.
+
+def at_conditions(studied: Studied, loads: Question, conditions: Question) -> Answer:
+    """The figures at conditions; those that the studies do not have, by the network."""
+    try:
+        if _sets_load(loads):
+            return _moved(studied, loads, conditions)
+        return _completed(studied, by_condition(studied, {**conditions, **loads}), loads)
+    except QuestionError:
+        answer = by_network(studied.bundle, studied.name, loads)
+        wanted = {f"{key}={value}" for key, value in conditions.items()}
+        outputs = tuple(output for output in answer.outputs if wanted <= set(output.condition.split("; ")))
+        if not outputs:
+            raise
+        return replace(answer, at={**conditions, **loads}, outputs=outputs)
+
+
+def _sets_load(loads: Question) -> bool:
+    """Whether any key sets a load or engines, rather than naming a point or an adjustment."""
+    return any(key != POINT and not key.startswith(PREFIX) for key in loads)
+
+
+def _at_point(studied: Studied, at: Question) -> Answer:
+    """The answer at a measured point: of the network at the rate of the point where it is known, else of the studies.
+
+    Raises
+    ------
+    QuestionError
+        Neither has the point.
     """
-    loads = {key: value for key, value in at.items() if key != "point" and needs_network({key: value})}
-    measured = of_point(bundle, system, {key: value for key, value in at.items() if key not in loads})
+    loads = {key: value for key, value in at.items() if _sets_load({key: value})}
+    measured = of_point(studied, {key: value for key, value in at.items() if key not in loads})
     rate = measured.output(RATE)
-    others = {key: value for key, value in at.items() if key != "point"}
     if rate is None or rate.value is None:
         return measured
-    computed = network(bundle, system, {**others, RATE: rate.value})
+    others = {key: value for key, value in at.items() if key != POINT}
+    computed = by_network(studied.bundle, studied.name, {**others, RATE: rate.value})
     by_metric = {output.metric: output for output in computed.outputs}
     conditions = {output.metric: output.condition for output in measured.outputs}
     outputs = [
-        replace(output, condition=conditions.get(output.metric, f"point={at['point']}"))
-        for output in by_metric.values()
+        replace(output, condition=conditions.get(output.metric, f"point={at[POINT]}")) for output in by_metric.values()
     ]
     still = [output for output in measured.outputs if output.metric not in by_metric and (not loads or output is rate)]
-    note = f"point {at['point']} has a rate and no CPU figure of its own: the network answers at this rate"
+    note = f"point {at[POINT]} has a rate and no CPU figure of its own: the network answers at this rate"
     return replace(computed, at=dict(at), outputs=(*still, *outputs), notes=(note, *computed.notes))
 
 
-def completed(
-    network: Network, bundle: Mapping[str, Any], system: str, measured: Answer, adjustments: Mapping[str, Any]
-) -> Answer:
-    """What was measured at a condition, and for the rest the network at its point that is published under it.
+def _completed(studied: Studied, measured: Answer, adjustments: Question) -> Answer:
+    """The figures of the studies, and for the rest the network at its point that is published under their condition.
 
     The engine time of the network is that which a measured ITR leaves.
     """
-    point = _published(bundle, system, measured)
-    if point is None:
-        return measured
-    computed = network(bundle, system, {**adjustments, "point": point.point})
-    wanted = point.conditions.keys() - {output.metric for output in measured.outputs}
-    by = _change(measured.output(ITR), computed.output(ITR)) or Factor(0.0, 0.0)
-    more = [
-        replace(scaled(o, by) if o.metric in (BUSY, CPU) else o, condition=point.conditions[o.metric])
-        for o in computed.outputs
-        if o.metric in wanted
-    ]
-    return replace(
-        computed, at=measured.at, outputs=(*measured.outputs, *more), notes=(*measured.notes, *computed.notes),
-        extrapolated=measured.extrapolated, evidence={**computed.evidence, **measured.evidence},
-    )  # fmt: skip
-
-
-def _published(bundle: Mapping[str, Any], system: str, measured: Answer) -> Point | None:
-    """The point of a network that is published under the condition of all that was answered; None without one."""
     conditions = {output.condition for output in measured.outputs}
-    points: Sequence[Point] = bundle["systems"][system].points
+    points = () if studied.network is None else studied.network.points
     matching = [point for point in points if conditions == set(point.conditions.values())]
-    return matching[0] if len(matching) == 1 else None
+    if len(matching) != 1:
+        return measured
+    point = matching[0]
+    computed = by_network(studied.bundle, studied.name, {**adjustments, POINT: point.point})
+    wanted = point.conditions.keys() - {output.metric for output in measured.outputs}
+    same = Factor(0.0, 0.0)
+    by = _change(measured.output(ITR), computed.output(ITR)) or same
+    more = [
+        replace(scaled(output, by if output.metric in (BUSY, CPU) else same), condition=point.conditions[output.metric])
+        for output in computed.outputs
+        if output.metric in wanted
+    ]
+    return _combined(computed, measured, measured.at, (*measured.outputs, *more), (*measured.notes, *computed.notes))
 
 
-def moved(
-    network: Network, bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], conditions: Mapping[str, Any]
+def _combined(
+    computed: Answer, measured: Answer, at: Question, outputs: tuple[Output, ...], notes: tuple[str, ...]
 ) -> Answer:
-    """The figures of a condition at a load: as the laws say, times the change that the network says.
+    """The answer of a network with figures of studies; each brings its evidence."""
+    evidence = {**computed.evidence, **measured.evidence}
+    return replace(
+        computed, at=at, outputs=outputs, notes=notes, extrapolated=measured.extrapolated, evidence=evidence
+    )
 
-    Raises:
-        QuestionError: a key or level is unknown, or neither a rate nor an ITR was measured at the condition.
+
+def _moved(studied: Studied, loads: Question, conditions: Question) -> Answer:
+    """The figures of a condition at a load: those of the studies, times the change that the network predicts.
+
+    Raises
+    ------
+    QuestionError
+        A key or level is unknown, or neither a rate nor an ITR was measured at the condition.
     """
+
+    def network(question: Mapping[str, Any]) -> Answer:
+        return by_network(studied.bundle, studied.name, question)
+
     adjustments = {key: value for key, value in loads.items() if key.startswith(PREFIX)}
-    by_studies = by_condition(bundle, system, {**conditions, **adjustments})
-    measured = completed(network, bundle, system, by_studies, adjustments)
+    question = {key: value for key, value in loads.items() if key not in adjustments}
+    by_studies = by_condition(studied, {**conditions, **adjustments})
+    measured = _completed(studied, by_studies, adjustments)
     rates = [output for output in measured.outputs if output.metric in RATES and output.value]
     from_tps = rates[0].value if rates else None
     if from_tps is None:
-        question = {key: value for key, value in loads.items() if key not in adjustments}
-        return _by_internal_rate(measured, network(bundle, system, adjustments), question, conditions)
+        return _by_internal_rate(measured, network(adjustments), question, conditions)
     levels = sorted({output.condition for output in rates})
     if len(levels) > 1:
         raise QuestionError("at", dict(conditions), f"at: {_words(conditions)} stands for several; name one", levels)
-    before = network(bundle, system, {RATE: from_tps})
-    question = {key: value for key, value in loads.items() if key not in adjustments}
+    before = network({RATE: from_tps})
     if GROWTH in question:
         question[RATE] = from_tps * growth_factor(GROWTH, question.pop(GROWTH))
     busy = measured.output(BUSY), before.output(BUSY)
@@ -111,26 +148,39 @@ def moved(
         question[BUSY] = min(FULL_PCT, float(question[BUSY]) * busy[1].value / busy[0].value)
     elif RATE not in question:
         question[RATE] = from_tps
-    after = network(bundle, system, question)
+    after = network(question)
     rate = float(question[RATE]) if RATE in question else getattr(after.output(RATE), "value", None)
     if rate is None:
-        raise QuestionError(BUSY, loads[BUSY], f"{BUSY}: the rate at which {system} is this busy is not known")
-    outputs = tuple(_at_load(output, before, after, rate / from_tps, loads) for output in measured.outputs)
-    still = sorted({a.metric for a, b in zip(measured.outputs, outputs, strict=True) if a is b})
-    notes = [f"not changed by the load, as far as is known: {', '.join(still)}"] if still else []
-    return replace(
-        after, at={**conditions, **loads}, outputs=outputs, notes=(*by_studies.notes, *after.notes, *notes),
-        extrapolated=measured.extrapolated or after.extrapolated, evidence={**after.evidence, **measured.evidence},
-    )  # fmt: skip
+        raise QuestionError(BUSY, loads[BUSY], f"{BUSY}: the rate at which {studied.name} is this busy is not known")
+    growth = with_rate(rate / from_tps)
+
+    def change(output: Output) -> Factor | None:
+        if output.metric in RATES or output.value is None or (output.metric == BUSY and BUSY in loads):
+            return with_load(output, growth) if output.metric in RATES else None
+        return _change(before.output(output.metric), after.output(output.metric)) or with_load(output, growth)
+
+    at = {**conditions, **loads}
+    moved = scale(measured, change, at).outputs
+    if BUSY in loads:
+        asked = float(loads[BUSY])
+        moved = tuple(
+            replace(output, value=asked, lo=asked, hi=asked) if output.metric == BUSY and output.value else output
+            for output in moved
+        )
+    notes = (*by_studies.notes, *after.notes, *unchanged(measured, moved))
+    extrapolated = measured.extrapolated or after.extrapolated
+    return replace(_combined(after, measured, at, moved, notes), extrapolated=extrapolated)
 
 
-def _by_internal_rate(
-    measured: Answer, computed: Answer, loads: Mapping[str, Any], conditions: Mapping[str, Any]
-) -> Answer:
+def _by_internal_rate(measured: Answer, computed: Answer, loads: Question, conditions: Question) -> Answer:
     """Busy at a rate, or the rate at a busy, where an ITR was measured and not at which rate: ITR = rate / busy.
 
     The engine time of a transaction may be another at the load asked for, by as much as the network is unsure of it.
-    Raises QuestionError: no ITR was measured either, or something else than a rate or busy is asked for.
+
+    Raises
+    ------
+    QuestionError
+        No ITR was measured either, or something else than a rate or busy is asked for.
     """
     key = next(iter(loads))
     internal = [output for output in measured.outputs if output.metric == ITR and output.value]
@@ -165,23 +215,6 @@ def _by_internal_rate(
     )  # fmt: skip
 
 
-def _at_load(output: Output, before: Answer, after: Answer, growing: float, loads: Mapping[str, Any]) -> Output:
-    if output.value is None:
-        return output
-    if output.metric in RATES:
-        by = Factor(math.log(growing), 0.0)
-    elif output.metric == BUSY and BUSY in loads:
-        busy = float(loads[BUSY])
-        return replace(output, value=busy, lo=busy, hi=busy)
-    elif (change := _change(before.output(output.metric), after.output(output.metric))) is not None:
-        by = change
-    elif goes_with_rate(output.metric, output.unit):
-        by = with_rate(growing)
-    else:
-        return output
-    return scaled(output, by)
-
-
 def _change(before: Output | None, after: Output | None) -> Factor | None:
     """The factor between two answers of a network; None where either has no value."""
     if not before or not after or not before.value or not after.value:
@@ -190,5 +223,5 @@ def _change(before: Output | None, after: Output | None) -> Factor | None:
     return Factor(math.log(after.value / before.value), math.sqrt(max(spread, 0.0)))
 
 
-def _words(conditions: Mapping[str, Any]) -> str:
+def _words(conditions: Question) -> str:
     return ", ".join(f"{key} = {value}" for key, value in conditions.items())

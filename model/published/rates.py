@@ -1,152 +1,187 @@
 """Figures that no network has, at another rate: work goes with the transactions, the rest stays.
 
-Nothing says how the work of a transaction changes with the load: it is less sure by `WORK_SD` for each e-fold of it.
+Nothing says how the work of a transaction changes with the load: it is less sure by `scaling.WORK_SD` for each e-fold.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from model.capacity.adjustments import POPULATIONS, RATES, Factor, scaled
+from model.capacity.adjustments import ITR, RATES, TRANSACTIONS, Factor, scaled
 from model.capacity.answer import Answer, Output
 from model.capacity.parameters import cached
-from model.capacity.values import CHANGES, GROWTH, NUMBERS, QuestionError, growth_factor, must_be_positive, number_text
-from model.published.answers import by_condition, of_network_only, of_point
-from model.published.definitions import OVER_INTERVAL
-from model.published.observations import TRANSACTION_COUNTS
-from model.published.populations import making, users_of
-from model.published.tables import POINT, is_work, kind_of
+from model.capacity.values import CHANGES, GROWTH, NUMBERS, QuestionError, growth_factor, must_be_positive
+from model.published.question import Question, by_condition, of_network_only, of_point
+from model.published.scaling import goes_with_rate, scale, unchanged, with_load, with_rate
+from model.published.system import Studied
+from model.published.tables import POINT, kind_of
+from model.published.users import at_rate_of_users, refused
 
-if TYPE_CHECKING:
-    from model.published.model import Users
-
-RATE, BUSY, ITR = "etr_tps", "cpu_busy_pct", "itr_tps"
-PER_SECOND = "tran/s"
+RATE, BUSY = "etr_tps", "cpu_busy_pct"
 OF_CLASS = "class="
 FULL_PCT = 100.0
-WORK_SD = 0.05
 STAYING = ("storage", "buffers", "count")
-"""Kinds of quantities that a network has not and that do not hang on the rate, as far as is known."""
+"""Kinds of quantities that a network has not and that do not depend on the rate, as far as is known."""
 
 
-def at_rate(bundle: Mapping[str, Any], system: str, loads: Mapping[str, Any], conditions: Mapping[str, Any]) -> Answer:
-    """What is known at conditions, at the rate, the growth of it, or the busy asked for.
+def at_rate(studied: Studied, loads: Question, conditions: Question) -> Answer:
+    """The figures at conditions, at the rate, the growth of it, or the busy asked for, of a system without a network.
 
-    Raises:
-        QuestionError: a key or level is unknown, needs a network, or no rate or busy was measured there.
+    Raises
+    ------
+    QuestionError
+        A key or level is unknown, needs a network, or no rate or busy was measured there.
     """
     rates = {key: loads[key] for key in (RATE, GROWTH, BUSY) if key in loads}
-    rest = {**conditions, **{key: value for key, value in loads.items() if key not in rates}}
+    at = {**conditions, **loads}
+    rest = {key: value for key, value in at.items() if key not in rates}
     for key in rest:
         if (key in CHANGES and key != "machine") or key.startswith(NUMBERS):
-            raise _refused(bundle, system, key, "no engine time was measured of it")
-    users = users_of(bundle, system) if rates else None
+            raise refused(studied, key, "no engine time was measured of it")
+    users = studied.users if rates else None
     if users is not None and RATE in rates:
         rate = must_be_positive(f"at.{RATE}", rates[RATE])
-        return replace(_of_users(bundle, system, rest, users, rate), at={**conditions, **loads})
-    answer = by_condition(bundle, system, rest)
+        return replace(at_rate_of_users(studied, rest, users, RATE, rate), at=at)
+    answer = by_condition(studied, rest)
     if not rates:
         return answer
     if users is not None and GROWTH in rates:
-        raise _refused(bundle, system, GROWTH, "of which number of users is not said")
+        raise refused(studied, GROWTH, "of which number of users is not said")
     if len(rates) > 1:
         raise QuestionError(f"at.{RATE}", rates, f"at: {' and '.join(rates)} say the load twice; give one of them")
     ((key, value),) = rates.items()
-    growing = _growing(answer, key, value)
-    outputs = tuple(_at_load(output, growing(output.condition)) for output in answer.outputs)
-    moved = [now for now, before in zip(outputs, answer.outputs, strict=True) if now is not before]
-    if not moved and key != GROWTH:
-        what = "busy" if key == BUSY else "rate"
-        raise _refused(bundle, system, key, f"no {what} of transactions was measured of it")
-    if any(output.metric == BUSY and output.value == FULL_PCT for output in moved):
-        note = "the engines are saturated: the rate cannot be reached"
-        answer = replace(answer, notes=(*answer.notes, note))
-    still = sorted({output.metric for output in answer.outputs} - {output.metric for output in moved})
-    notes = (*answer.notes, *_unchanged(still))
-    return replace(answer, at={**conditions, **loads}, outputs=outputs, notes=notes, extrapolated=True)
+    growth = _growth(answer, key, value)
+    moved = scale(answer, lambda output: with_load(output, growth(output.condition)), at)
+    changed = [new for new, old in zip(moved.outputs, answer.outputs, strict=True) if new is not old]
+    if not changed and key != GROWTH:
+        raise refused(studied, key, f"no {'busy' if key == BUSY else 'rate'} of transactions was measured of it")
+    notes = moved.notes
+    if any(output.metric == BUSY and output.value == FULL_PCT for output in changed):
+        notes = (*notes, "the engines are saturated: the rate cannot be reached")
+    return replace(moved, notes=(*notes, *unchanged(answer, moved.outputs)))
 
 
-def beside_network(
-    bundle: Mapping[str, Any], system: str, at: Mapping[str, Any], answered: Sequence[Output]
-) -> tuple[tuple[Output, ...], tuple[str, ...], list[dict[str, Any]]]:
-    """What studies add to the answer of a network, with notes and evidence: metrics that it does not have.
+def _growth(answer: Answer, key: str, value: Any) -> Callable[[str], Factor | None]:
+    """The growth of work by the condition of a figure; None where the rate or busy was not measured there."""
+    if key == GROWTH:
+        if (factor := growth_factor(f"at.{key}", value)) == 0.0:
+            raise QuestionError(f"at.{key}", value, f"{key}: nothing is left at {value} %")
+        return lambda condition: with_rate(factor)
+    target = must_be_positive(f"at.{key}", value, FULL_PCT if key == BUSY else math.inf)
+    measured = _measured(answer, key)
+    return lambda condition: None if (here := measured(condition)) is None else with_rate(target / here)
 
-    At a measured point, what was measured there, and parts (of several LPARs) in place of the whole. At a load, storage
-    and counts stay; work and transactions of a run are in proportion to the rate they were measured at. The rest is
-    left out, as is work at no known rate: times wait as nobody knows, and what was measured at a point is of its own
-    load.
+
+def _measured(answer: Answer, key: str) -> Callable[[str], float | None]:
+    """The rate, or the busy, that was measured at the condition of a figure; None where that is not one."""
+    loads = [
+        (set(other.condition.split("; ")), other.value)
+        for other in answer.outputs
+        if other.value
+        and (other.metric == BUSY if key == BUSY else other.metric in RATES and other.unit == TRANSACTIONS)
+    ]
+
+    @cache
+    def at_condition(condition: str) -> float | None:
+        parts = set(condition.split("; "))
+        here = {value for load, value in loads if load <= parts} or {value for _, value in loads}
+        return here.pop() if len(here) == 1 else None
+
+    return at_condition
+
+
+class _Addition(NamedTuple):
+    """Figures that a network has not, each with the rate it was measured at if it goes with that; the notes on those
+    that stay; and the evidence of all, without measured values, which are of another load."""
+
+    figures: tuple[tuple[Output, float | None], ...]
+    notes: tuple[str, ...]
+    evidence: list[dict[str, Any]]
+
+
+def with_studies(studied: Studied, at: Question, answer: Answer) -> Answer:
+    """The answer of a network with the metrics of the studies that it does not have.
+
+    At a measured point these are all that was measured there, and parts (of several LPARs) in place of the whole. At a
+    load, storage and counts stay; work and transactions of a run are in proportion to the rate they were measured at.
+    Times, and work at an unknown rate, are left out.
     """
+    outputs, notes, figures = _additions(studied, at, answer.outputs)
+    replaced = {output.metric for output in outputs}
+    kept = tuple(output for output in answer.outputs if output.metric not in replaced)
+    evidence = {**answer.evidence, "figures": figures}
+    return replace(answer, outputs=kept + outputs, notes=(*answer.notes, *notes), evidence=evidence)
+
+
+def _additions(
+    studied: Studied, at: Question, answered: Sequence[Output]
+) -> tuple[tuple[Output, ...], tuple[str, ...], list[dict[str, Any]]]:
+    """The figures that studies add to those of a network, with notes and evidence."""
     rest = {key: value for key, value in at.items() if key not in (RATE, GROWTH, BUSY)}
-    there = POINT in rest
-    if any(of_network_only(bundle["conditions"], system, key) for key in rest if key != POINT):
+    if any(of_network_only(studied, key) for key in rest if key != POINT):
         return (), (), []
     try:
-        answer = of_point(bundle, system, rest) if there else by_condition(bundle, system, rest)
+        answer = of_point(studied, rest) if POINT in rest else by_condition(studied, rest)
     except QuestionError:
         return (), (), []
     metrics = [output.metric for output in answer.outputs]
-    parts = {metric for metric in metrics if there and metrics.count(metric) > 1}
-    answered_keys = frozenset((RATE, *at, *(output.metric for output in answered))) - parts
+    parts = {metric for metric in metrics if POINT in rest and metrics.count(metric) > 1}
+    known = frozenset((RATE, *at, *(output.metric for output in answered))) - parts
     if rest.keys() == at.keys():
-        known_of = (*bundle["conditions"]["rows"], *bundle["conditions"]["identities"])
-        tables = {entry["table"] for entry in known_of if entry["system"] == system}
-        figures = zip(answer.outputs, answer.evidence["figures"], strict=True)
-        own = (o for o, one in figures if one["table"] in tables or not goes_with_rate(o.metric, o.unit))
-        more = tuple(output for output in own if output.metric not in answered_keys)
-        return more, (), _behind(answer, more)
+        identities = [one for one in studied.conditions["identities"] if one["system"] == studied.name]
+        tables = {entry["table"] for entry in (*studied.rows, *identities)}
+        more = tuple(
+            output
+            for output, figure in zip(answer.outputs, answer.evidence["figures"], strict=True)
+            if (figure["table"] in tables or not goes_with_rate(output.metric, output.unit))
+            and output.metric not in known
+        )
+        return more, (), _evidence(answer, more)
     rate = _rate_of(at, answered)
     if rate is None:
         return (), (), []
     must_be_positive(f"at.{RATE}", rate)
-    # What is known whatever the load is the same answer each time.
-    part = {} if rest else bundle["conditions"]
-    studies = cached(part, ("beside", system, answered_keys), lambda: _beside(answer, answered_keys))
-    growing = {measured: with_rate(rate / measured) for _, measured in studies.figures if measured is not None}
-    moved = tuple(
-        output if measured is None else _at_load(output, growing[measured]) for output, measured in studies.figures
+    # Without conditions the figures are the same whatever the load.
+    part = {} if rest else studied.conditions
+    addition = cached(part, ("addition", studied.name, known), lambda: _addition(answer, known))
+    growth = {measured: with_rate(rate / measured) for _, measured in addition.figures if measured is not None}
+    moved = (
+        output if measured is None or (by := with_load(output, growth[measured])) is None else scaled(output, by)
+        for output, measured in addition.figures
     )
-    return moved, studies.notes, studies.behind
+    return tuple(moved), addition.notes, addition.evidence
 
 
-class _Beside(NamedTuple):
-    """Figures that a network has not, each with the rate it was measured at if it goes with that; what to say of those
-    that stay; and what all rest on, without what was measured, which was so at another load."""
-
-    figures: tuple[tuple[Output, float | None], ...]
-    notes: tuple[str, ...]
-    behind: list[dict[str, Any]]
-
-
-def _beside(answer: Answer, answered: Collection[str]) -> _Beside:
-    """The figures of an answer by the studies that can be said at another load, but for `known` metrics."""
+def _addition(answer: Answer, known: Collection[str]) -> _Addition:
+    """The figures of an answer by the studies that can be given at another load, but for `known` metrics."""
     measured = _measured(answer, RATE)
     figures: list[tuple[Output, float | None]] = []
     for output in answer.outputs:
-        if output.metric in answered or POINT in output.condition.split("="):
+        if output.metric in known or POINT in output.condition.split("="):
             continue
         if goes_with_rate(output.metric, output.unit):
             if (rate := measured(output.condition)) is not None:
                 figures.append((output, rate))
         elif kind_of(output.metric, output.unit) in STAYING:
             figures.append((output, None))
-    behind = _behind(answer, [output for output, _ in figures])
-    still = sorted({output.metric for output, rate in figures if rate is None})
-    without = [{key: number_text for key, number_text in one.items() if key != "measured"} for one in behind]
-    return _Beside(tuple(figures), _unchanged(still), without)
+    outputs = [output for output, _ in figures]
+    still = [output for output, rate in figures if rate is None]
+    evidence = [{key: x for key, x in one.items() if key != "measured"} for one in _evidence(answer, outputs)]
+    return _Addition(tuple(figures), unchanged(replace(answer, outputs=tuple(still)), still), evidence)
 
 
-def _behind(answer: Answer, outputs: Sequence[Output]) -> list[dict[str, Any]]:
-    """What some figures of an answer by the studies rest on."""
+def _evidence(answer: Answer, outputs: Sequence[Output]) -> list[dict[str, Any]]:
+    """The evidence of some figures of an answer by the studies."""
     places = {(output.metric, output.condition) for output in outputs}
     return [dict(one) for one in answer.evidence["figures"] if (one["metric"], one["condition"]) in places]
 
 
-def _rate_of(at: Mapping[str, Any], answered: Sequence[Output]) -> float | None:
-    """The rate asked for, or that of an answer, which is the ITR of it times its busy; None where neither is known."""
+def _rate_of(at: Question, answered: Sequence[Output]) -> float | None:
+    """The rate asked for, or that of an answer, which is its ITR times its busy; None where neither is known."""
     if RATE in at:
         return float(at[RATE])
     of_all = (output for output in answered if OF_CLASS not in output.condition)
@@ -155,85 +190,3 @@ def _rate_of(at: Mapping[str, Any], answered: Sequence[Output]) -> float | None:
         return rates[RATE]
     itr, busy = rates.get(ITR), rates.get(BUSY)
     return itr * busy / FULL_PCT if itr and busy else None
-
-
-def _unchanged(metrics: Sequence[str]) -> tuple[str, ...]:
-    return (f"not changed by the load, as far as is known: {', '.join(metrics)}",) if metrics else ()
-
-
-def goes_with_rate(metric: str, unit: str) -> bool:
-    """Whether a metric is in proportion to the transactions: rates, who asks, work, totals of a run or an interval."""
-    of_run = metric in TRANSACTION_COUNTS or (metric, unit) in OVER_INTERVAL
-    return of_run or _is_load(metric, unit) or is_work(metric, unit)
-
-
-def _is_load(metric: str, unit: str) -> bool:
-    """Whether a metric says the load itself: a rate, or how many ask, each of whom does so as often."""
-    return metric in (*RATES, *POPULATIONS) or (unit == PER_SECOND and metric != ITR)
-
-
-def with_rate(growing: float) -> Factor:
-    """By how much work grows with the transactions, whose own may change with the load."""
-    log = math.log(growing)
-    return Factor(log, WORK_SD * abs(log))
-
-
-def _at_load(output: Output, growing: Factor | None) -> Output:
-    if growing is None or not goes_with_rate(output.metric, output.unit):
-        return output
-    exact = _is_load(output.metric, output.unit)
-    return scaled(output, replace(growing, log_sd=0.0) if exact else growing)
-
-
-def _growing(answer: Answer, key: str, value: Any) -> Callable[[str], Factor | None]:
-    """By how much work grows, by the condition of a figure; None where what is asked for was not measured there."""
-    if key == GROWTH:
-        if (factor := growth_factor(f"at.{key}", value)) == 0.0:
-            raise QuestionError(f"at.{key}", value, f"{key}: nothing is left at {value} %")
-        everywhere = with_rate(factor)
-        return lambda condition: everywhere
-    target = must_be_positive(f"at.{key}", value, FULL_PCT if key == BUSY else math.inf)
-    measured = _measured(answer, key)
-
-    def at_condition(condition: str) -> Factor | None:
-        here = measured(condition)
-        return None if here is None else with_rate(target / here)
-
-    return at_condition
-
-
-def _measured(answer: Answer, key: str) -> Callable[[str], float | None]:
-    """The rate, or the busy, that was measured at the condition of a figure; None where that is not one."""
-    measured = [
-        (set(other.condition.split("; ")), other.value)
-        for other in answer.outputs
-        if other.value and (other.metric == BUSY if key == BUSY else other.metric in RATES and other.unit == PER_SECOND)
-    ]
-
-    @cache
-    def at_condition(condition: str) -> float | None:
-        own = set(condition.split("; "))
-        here = [value for part, value in measured if part <= own] or [value for _, value in measured]
-        return here[0] if len(set(here)) == 1 else None
-
-    return at_condition
-
-
-def _of_users(bundle: Mapping[str, Any], system: str, question: Mapping[str, Any], users: Users, rate: float) -> Answer:
-    """The figures of as many users as make a rate."""
-    if users.unit != PER_SECOND:
-        raise _refused(bundle, system, RATE, f"its throughput was measured in {users.unit}")
-    if any(key in POPULATIONS for key in question):
-        raise _refused(bundle, system, RATE, "the number of users says the load already")
-    count = float(f"{making(users, RATE, rate):.4g}")
-    answer = by_condition(bundle, system, {**question, users.key: count})
-    made = f"{number_text(rate)} {PER_SECOND} are made by {number_text(count)} {users.key}"
-    return replace(answer, notes=(made, *answer.notes))
-
-
-def _refused(bundle: Mapping[str, Any], system: str, key: str, why: str) -> QuestionError:
-    """The refusal of a load, with the conditions that may be asked for instead."""
-    from model.published.model import published
-
-    studied_keys = published(bundle["conditions"]).keys(system)
-    return QuestionError(f"at.{key}", key, f"{key} cannot be asked of {system}: {why}", studied_keys)

@@ -3,7 +3,7 @@
 import pytest
 
 from model.capacity import ask
-from model.published.askable import conditions_of
+from model.published.ask import conditions_of
 from model.published.model import fit
 from model.published.observations import Observation
 

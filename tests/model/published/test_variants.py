@@ -6,7 +6,7 @@ import pytest
 
 from model.capacity import ask
 from model.capacity.values import QuestionError
-from model.published.askable import conditions_of
+from model.published.ask import conditions_of
 from model.published.model import fit
 from model.published.observations import Observation
 from tests.model.capacity.conftest import predict, value
