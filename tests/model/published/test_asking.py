@@ -4,7 +4,7 @@ import pytest
 
 from model.calibration.adjustments import read_adjustments
 from model.capacity.answer import Answer, Bottleneck, Output
-from model.capacity.parameters import to_plain
+from model.capacity.samples import to_plain
 from model.published.model import fit
 from model.published.observations import Observation
 from model.published.question import by_condition
