@@ -16,7 +16,7 @@ from ingest.formats.cics.encode import Region, encode_dictionary, encode_perform
 from ingest.formats.smf import encode_dump
 from ingest.layout import Field, Layout
 from ingest.registry import Registry
-from model.lab.records.clock import TOD_UNITS_PER_US, tod
+from model.lab.records.common import TOD_UNITS_PER_US, tod
 
 SECTIONS = {
     "smf30": {

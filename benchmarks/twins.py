@@ -18,8 +18,9 @@ from model.calibration.history import Devices, History, SharedMachine
 from model.calibration.lpar import NotCalibratable, calibrate_lpar
 from model.calibration.neighbours import with_neighbours
 from model.capacity import ask, bundle
+from model.lab.records.smf72_3 import BUCKET_LIMITS_PCT
 from model.lab.twin import live, truth
-from model.lab.twin.activity import BUCKET_LIMITS_PCT, Lived
+from model.lab.twin.activity import Lived
 from model.lab.twin.comparing import Compared, compare
 from model.lab.twin.measured import Measured, measured
 from model.lab.twin.random import FAMILIES, random_twin

@@ -36,7 +36,7 @@ def run(home: Home, systems: Sequence[str], reporter: Reporter) -> Mapping[str, 
 
     Systems that others follow from are rendered too. Raises EtalonError when a file cannot be loaded.
     """
-    from model.lab.renderable import renderable
+    from model.lab.targets import renderable
     from model.studies.reproduction.references import with_references
     from model.studies.reproduction.verdicts import Marts, compare
 

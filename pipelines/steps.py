@@ -34,7 +34,7 @@ def render(
     `subsystems` stands for the made-up night with records of subsystems.
     """
     from model.lab import rendering, subsystems
-    from model.lab.renderable import SUBSYSTEMS
+    from model.lab.targets import SUBSYSTEMS
 
     written: list[Path] = []
     for system in systems:
@@ -49,7 +49,7 @@ def render(
 def not_rendered(systems: Sequence[str]) -> list[str]:
     """A line for each point of activity of these systems that the lab cannot render, with the reason."""
     from model.lab import targets
-    from model.lab.renderable import SUBSYSTEMS
+    from model.lab.targets import SUBSYSTEMS
     from model.published import catalogue
 
     return [
@@ -64,7 +64,7 @@ def require_renderable(systems: Sequence[str]) -> None:
     """Raise an EtalonError naming those that the lab can render, nearest first, unless it can render each of these."""
     from difflib import get_close_matches
 
-    from model.lab.renderable import SUBSYSTEMS, renderable
+    from model.lab.targets import SUBSYSTEMS, renderable
 
     known = (*renderable(), SUBSYSTEMS)
     for system in systems:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.lab.errors import LabError
-from model.lab.split import around_one, below, split
+from model.lab.samples import around_one, below, split
 from model.lab.targets import PointTargets
 from model.published.plan import Group, LabPlan
 

@@ -8,8 +8,8 @@ from typing import Any
 from model.lab.construct import IntervalData
 from model.lab.measure import Check
 from model.lab.records.common import SOFTWARE_RATING, Setting
+from model.lab.records.interface import Target
 from model.lab.targets import PointTargets, not_rendered, why_not_rendered
-from model.lab.writers.interface import Target
 from model.published.catalogue import Figure, System, contradiction, derived_rule
 from model.published.printed import decimals
 

@@ -14,16 +14,14 @@ from model.lab.construct import construct
 from model.lab.errors import LabError
 from model.lab.manifest import RenderedPoint, iso, manifest
 from model.lab.measure import checks
-from model.lab.records.clock import Clock
-from model.lab.records.common import Record, Setting
-from model.lab.records.smf30 import address_spaces
-from model.lab.records.smf70_1 import cpu_activity
-from model.lab.records.smf72_3 import workload_activity
+from model.lab.records.common import Clock, Record, Setting
+from model.lab.records.smf30 import study_address_spaces
+from model.lab.records.smf70_1 import study_cpu_activity
+from model.lab.records.smf72_3 import study_workload_activity
 from model.lab.records.tables import to_tables
-from model.lab.renderable import has_content
 from model.lab.reports import rmf_xml
-from model.lab.targets import point_targets, why_not_rendered
-from model.lab.writing import Part, collected, window_starts, write_parts
+from model.lab.targets import has_content, point_targets, why_not_rendered
+from model.lab.writing import Part, collected_files, window_starts, write_parts
 from model.published import catalogue
 from model.published.catalogue import System
 
@@ -71,7 +69,7 @@ def render(
     groups = [*_groups(system, setting, points), *_written_groups(system, parts)]
     if groups:
         contents[f"{system_id}.groups.csv"] = _csv(GROUP_COLUMNS, iter(dict.fromkeys(groups)))
-    contents |= {f"{system_id}.{suffix}": content for suffix, content in collected(parts).items()}
+    contents |= {f"{system_id}.{suffix}": content for suffix, content in collected_files(parts).items()}
     if setting.plan.reports:
         contents[f"{system_id}.rmf.xml"] = rmf_xml(setting, records)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
@@ -108,9 +106,9 @@ def records_of(setting: Setting, points: Sequence[RenderedPoint], parts: Sequenc
     """All activity records of the points, interval by interval, then those of the writers."""
     for point in points:
         for interval in point.intervals:
-            yield cpu_activity(setting, interval)
-            yield from workload_activity(setting, interval)
-            yield from address_spaces(setting, interval)
+            yield study_cpu_activity(setting, interval)
+            yield from study_workload_activity(setting, interval)
+            yield from study_address_spaces(setting, interval)
     for part in parts:
         yield from part.output.records
 

@@ -1,4 +1,4 @@
-"""Whole-number samples whose statistics are the published ones: mean, standard deviation, extremes, median, percentile.
+"""Totals divided without loss, and whole-number samples and levels whose statistics are the published ones.
 
 A sample is built in ticks (the resolution of the clock or counter that took it). A shape with a longer and longer tail
 is scaled to the mean and the deviation asked for until it fits between the extremes; what rounding to ticks changed is
@@ -6,14 +6,51 @@ mended by moving single ticks.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from model.lab.errors import LabError
-from model.lab.split import around_one, split
+from model.lab.records.interface import Target
+
+
+def split(total: int, weights: npt.ArrayLike) -> list[int]:
+    """Integers proportional to `weights` that add up to `total` exactly (largest remainder; ties to the earlier part).
+
+    Raises ValueError for a negative total, a negative weight, or weights that are all zero.
+    """
+    shares = np.asarray(weights, dtype=float).tolist()
+    if total < 0 or not shares or min(shares) < 0 or sum(shares) <= 0:
+        raise ValueError(f"cannot divide {total} by weights {shares}")
+    scale = total / sum(shares)
+    quotas = [share * scale for share in shares]
+    parts = [int(quota) for quota in quotas]
+    by_remainder = sorted(range(len(parts)), key=lambda i: (parts[i] - quotas[i], i))
+    # What is missing is less than one each, unless the total has more digits than a float.
+    each, missing = divmod(total - sum(parts), len(parts))
+    for rank, index in enumerate(by_remainder):
+        parts[index] += each + (rank < missing)
+    return parts
+
+
+def around_one(random: np.random.Generator, count: int, deviation: float) -> np.ndarray:
+    """`count` factors with mean 1 and about the given relative standard deviation, none beyond three of them."""
+    factors = 1 + deviation * np.clip(random.standard_normal(count), -3, 3)
+    return factors / factors.mean()
+
+
+def below(factors: np.ndarray, level: float, ceiling: float) -> np.ndarray:
+    """`factors` drawn towards 1 as far as `level` times the largest needs to stay under `ceiling`."""
+    largest = float(factors.max()) - 1
+    room = ceiling / level - 1
+    if largest <= room:
+        return factors
+    return 1 + (factors - 1) * max(0.0, room) / largest
+
 
 Ticks = npt.NDArray[np.int64]
 
@@ -191,3 +228,43 @@ def _shaped(
     values = centre + (shape - shape.mean()) * deviation / scatter
     fits = values[0] >= wanted.low - 0.5 and values[-1] <= wanted.high + 0.5
     return np.clip(values, wanted.low, wanted.high) if fits else None
+
+
+LEVEL_SPREAD = 0.02
+
+
+class Level(NamedTuple):
+    """One interval of a gauge."""
+
+    mean: int
+    low: int
+    high: int
+
+
+def levels(
+    random: np.random.Generator, wanted: Mapping[str, Target], prefix: str, count: int, ticks: int = 1
+) -> list[Level]:
+    """`count` intervals in ticks; `wanted` has `<prefix>_min`, `<prefix>_max` and `<prefix>_avg`, or
+    some of them. Both extremes are attained in one interval each. LabError when the mean does not lie between them.
+    """
+    by_end = {end: target.value * ticks for end in ("min", "avg", "max") if (target := wanted.get(f"{prefix}_{end}"))}
+    low, high = (round(by_end.get(end, by_end.get("avg", next(iter(by_end.values()))))) for end in ("min", "max"))
+    mean = by_end.get("avg", (low + high) / 2)
+    if not low <= mean <= high:
+        raise LabError(f"a mean of {mean} does not lie between {low} and {high}")
+    total = round(mean * count)
+    means = mend(random, np.array(split(total, around_one(random, count, LEVEL_SPREAD)), np.int64), total, low, high)
+    lowest, highest = random.integers(count, size=2)
+    return [
+        Level(
+            mean=int(means[i]),
+            low=low if i == lowest else _between(random, low, int(means[i])),
+            high=high if i == highest else _between(random, high, int(means[i])),
+        )
+        for i in range(count)
+    ]
+
+
+def _between(random: np.random.Generator, end: int, mean: int) -> int:
+    """A whole number between a mean and an extreme, nearer to the mean."""
+    return mean + round((end - mean) * float(random.uniform(0, 0.5)))

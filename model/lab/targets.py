@@ -1,4 +1,4 @@
-"""From printed figures to the values a point's records have to carry.
+"""Which reference systems can be rendered, and from printed figures to the values a point's records have to carry.
 
 Published figures of a point are taken together (`model.lab.identities`). What records need beyond that is derived from
 the plan's reference point and marked assumed: the busy time of a point that shows only CPU of its workload, and the CPU
@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from model.lab.errors import LabError
 from model.lab.identities import Misprint, Resolution, identities, resolve
 from model.published import catalogue
-from model.published.catalogue import Figure, System
+from model.published.catalogue import Figure, System, targets_by_writer
 from model.published.plan import Group, LabPlan, Point
+from model.published.rules import ACTIVITY
 
 BUSY = ("cpu_busy_pct", "lpar_busy_pct")
+SUBSYSTEMS = "subsystems"
+"""The made-up night with records of subsystems, which is no reference system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,20 @@ class PointTargets:
     response_ms: Mapping[str, float]
     misprints: tuple[Misprint, ...]
     assumptions: tuple[Assumption, ...]
+
+
+def renderable() -> tuple[str, ...]:
+    """Reference systems with at least one point that can be rendered, sorted."""
+    return tuple(system_id for system_id in catalogue.systems() if has_content(catalogue.system(system_id)))
+
+
+def has_content(system: System) -> bool:
+    """Whether anything of a system can be rendered."""
+    plan = system.lab
+    return plan is not None and (
+        any(why_not_rendered(system, point) is None for point in plan.points)
+        or any(writer != ACTIVITY for _, _, writer in targets_by_writer(system))
+    )
 
 
 def point_figures(system: System, point: Point) -> tuple[Figure, ...]:

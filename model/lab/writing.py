@@ -1,22 +1,67 @@
-"""Run the writers a system's value rules name, point by point."""
+"""Run the writers that the value rules of a system name, point by point."""
 
 import csv
 import io
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
 
 from model.lab.errors import LabError
+from model.lab.records import (
+    collected,
+    counted,
+    ims_log,
+    load_driver,
+    printed_classes,
+    smf30,
+    smf70_1,
+    smf74,
+    smf110_1,
+    storage,
+    throughput,
+)
 from model.lab.records.common import Setting, Span
+from model.lab.records.interface import Cell, Output, Target, Window, Writer
 from model.lab.targets import why_not_rendered
-from model.lab.writers.interface import Cell, Output, Target, Window
-from model.lab.writers.table import writer
 from model.published.catalogue import System, targets_by_writer
 from model.published.plan import LabPlan, Point
 from model.published.rules import ACTIVITY
+
+WRITERS: Mapping[str, Writer] = {
+    "buffers": collected.buffers,
+    "capacity": collected.capacity,
+    "cics_listing": collected.cics_listing,
+    "data_sets": collected.data_sets,
+    "gauges": collected.gauges,
+    "ims_log": ims_log.render,
+    "ims_pa": collected.ims_pa,
+    "load_graphs": load_driver.graphs,
+    "load_results": load_driver.results,
+    "paging": storage.paging,
+    "phases": collected.phases,
+    "smf110_1": smf110_1.smf110_1,
+    "smf119_70": counted.smf119_70,
+    "smf30_steps": smf30.steps,
+    "smf70_1": smf70_1.busy_time,
+    "smf72_3": printed_classes.render,
+    "smf73": smf74.smf73,
+    "smf74_1": smf74.smf74_1,
+    "smf74_4": smf74.smf74_4,
+    "smf88": counted.smf88,
+    "storage": storage.storage_in_use,
+    "throughput": throughput.render,
+}
+"""The writers by name, as `writer` of a value rule gives it."""
+
+
+def writer(name: str) -> Writer:
+    """The writer of this name; LabError when there is none."""
+    if name not in WRITERS:
+        raise LabError(f"no writer {name!r}; known: {', '.join(sorted(WRITERS))}")
+    return WRITERS[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +113,7 @@ def write_parts(system: System, setting: Setting, seed: int) -> tuple[Part, ...]
     return tuple(parts)
 
 
-def collected(parts: Sequence[Part]) -> dict[str, bytes]:
+def collected_files(parts: Sequence[Part]) -> dict[str, bytes]:
     """Files beside the records, by suffix: collector rows of all points as CSV, and whole files as they are."""
     rows: dict[str, list[dict[str, Cell]]] = {}
     files: dict[str, bytes] = {}

@@ -87,7 +87,7 @@ def lab(
     as_json: Json = False,
 ) -> None:
     """Write published measurements or a twin's days as records."""
-    from model.lab.renderable import renderable
+    from model.lab.targets import renderable
 
     if (system is None) == (twin is None):
         raise typer.BadParameter("name a reference system, or a twin's description with --twin")

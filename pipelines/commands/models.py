@@ -34,7 +34,7 @@ def systems(
     what is known, what can be reproduced and what can be predicted.
     """
     from model.capacity.bundle import askable
-    from model.lab.renderable import renderable
+    from model.lab.targets import renderable
     from model.published import catalogue
     from state.files import StateDamaged
 

@@ -18,7 +18,7 @@ from ingest.formats.smf import encode_dump
 from ingest.registry import Registry
 from ingest.registry import load as load_layouts
 from ingest.warehouse import load
-from model.lab.records.clock import tod
+from model.lab.records.common import tod
 
 LENGTH = timedelta(minutes=15)
 ENGINES = 2

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ingest.formats.smf import encode_dump
 from ingest.registry import Registry
-from model.lab.records.clock import tod
+from model.lab.records.common import tod
 
 LENGTH_S = 900
 DAY = datetime(2026, 3, 2, 8, 0)

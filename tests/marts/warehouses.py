@@ -9,7 +9,7 @@ import pytest
 from benchmarks.marts import add_tasks
 from ingest import registry
 from ingest import warehouse as loaded
-from model.lab.renderable import SUBSYSTEMS
+from model.lab.targets import SUBSYSTEMS
 from model.lab.twin import live, write
 from pipelines import steps
 from pipelines.home import Home

@@ -166,7 +166,7 @@ def test_publishing_nothing_says_what_to_ingest_first(state):
 
 
 def test_the_lab_names_what_it_can_render_nearest_first(state):
-    from model.lab.renderable import SUBSYSTEMS, renderable
+    from model.lab.targets import SUBSYSTEMS, renderable
     from model.published.catalogue import systems
 
     code, _, said = run("lab", "cics53-18")

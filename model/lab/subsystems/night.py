@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from model.lab.records.clock import Clock
+from model.lab.records.common import Clock
 
 SID = "SUBS"
 HOURS = 8

@@ -7,8 +7,7 @@ from typing import Any
 from ingest.field_types import UNITS
 from ingest.layout import Field, Section
 from ingest.registry import Registry
-from model.lab.records.clock import TOD_UNITS_PER_US, Clock, mmssttt, tod
-from model.lab.records.common import SYSTEM_FLAGS, Record
+from model.lab.records.common import SYSTEM_FLAGS, TOD_UNITS_PER_US, Clock, Record, mmssttt, tod
 
 Row = Mapping[str, Any]
 

@@ -9,20 +9,55 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
 
 from model.lab.errors import LabError
-from model.lab.twin.description import Twin, described_rate_per_s
-from model.lab.twin.load import arrivals
-from model.lab.twin.partitions import Partition, partitions
-from model.lab.twin.true_network import true_network
+from model.lab.records.smf72_3 import BUCKET_LIMITS_PCT
+from model.lab.twin.description import ClassLoad, Twin, described_rate_per_s
+from model.lab.twin.network import Partition, partitions, true_network
 from model.network import Acquire, CfRequest, Network, Release, Visit, demands
 from model.network.simulator import layout as L
 from model.network.simulator.replication import SimulationError
 from model.network.simulator.statistics import bucket_edges
 from model.network.simulator.varying_load import Stretch, VaryingLoad
+
+
+def _drawn_arrivals(twin: Twin, network: Network, random: np.random.Generator) -> np.ndarray:
+    """Transactions that begin, shape (intervals, classes of `network`): drawn around rate, growth, hour and noise.
+
+    The number in an interval varies as the described arrivals do: Poisson, or with their variation and batches. A class
+    that the twin does not name keeps its described rate.
+    """
+    starts = twin.starts
+    counts = np.empty((len(starts), len(network.classes)))
+    for k, cls in enumerate(network.classes):
+        load = twin.classes.get(cls.name)
+        if load is None:
+            mean = np.full(len(starts), cls.arrivals.rate_per_s * twin.interval_s if cls.arrivals is not None else 0.0)
+        else:
+            sigma = np.sqrt(np.log1p(load.noise_cv**2))
+            noise = np.exp(sigma * random.standard_normal(len(starts)) - sigma**2 / 2)
+            mean = _expected_per_s(twin, load, starts) * twin.interval_s * noise
+        counts[:, k] = _draw_counts(mean, cls.arrivals.dispersion if cls.arrivals is not None else 1.0, random)
+    return counts
+
+
+def _expected_per_s(twin: Twin, load: ClassLoad, moments: Sequence[datetime]) -> np.ndarray:
+    """Transactions/s of a class at these moments (UTC), by its growth and the hour of the week."""
+    weeks = np.array([(moment - twin.start_utc) / timedelta(weeks=1) for moment in moments])
+    hours = np.array([local.weekday() * 24 + local.hour for local in map(twin.local, moments)])
+    growth = (1 + load.growth_pct_per_week / 100) ** (weeks - 0.5)
+    return np.asarray(load.rate_per_s * growth * load.hour_factors[hours])
+
+
+def _draw_counts(mean: np.ndarray, spread: float, random: np.random.Generator) -> np.ndarray:
+    if abs(spread - 1) < 1e-9:
+        return random.poisson(mean).astype(float)
+    return np.maximum(np.rint(mean + np.sqrt(mean * spread) * random.standard_normal(mean.shape)), 0.0)
+
 
 VISITS = 40_000
 """Visits to stations in a stretch."""
@@ -33,8 +68,6 @@ MANY = 500.0
 """Transactions of a class whose responses are distributed as those of a whole interval, found in the same way."""
 LEVELS = 20
 """Loads that are told apart where a class has few transactions, by how full the fullest station is that it visits."""
-BUCKET_LIMITS_PCT = (50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 400)
-"""Upper limits of the buckets of response times, in percent of the goal; a last bucket has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +126,7 @@ def live(twin: Twin, advance: Callable[[int, int], None] | None = None) -> Lived
     random = np.random.default_rng(seeds[0])
     lpars = partitions(twin.network, twin.system_id)
     network = true_network(twin, lpars)
-    counts = arrivals(twin, network, random)
+    counts = _drawn_arrivals(twin, network, random)
     goals = _goals(twin, network, int(seeds[1].generate_state(1)[0]))
     rows: list[Activity] = []
     running = _Running(network, twin, goals, int(seeds[2].generate_state(1)[0]))

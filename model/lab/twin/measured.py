@@ -12,7 +12,7 @@ import numpy as np
 
 from model.lab.twin.activity import Lived
 from model.lab.twin.description import ClassLoad
-from model.lab.twin.partitions import CF, Partition
+from model.lab.twin.network import CF, Partition
 from model.network import Network, Station, demands
 
 TRANSACTION_MANAGERS = ("CICS", "IMS")
@@ -226,11 +226,3 @@ def _members(lived: Lived, lpar: Partition) -> dict[str, list[str]]:
         if name in lived.twin.classes:
             members.setdefault(lived.twin.classes[name].service_class, []).append(name)
     return members
-
-
-def machine_of(network: Network, station: str) -> tuple[str, int]:
-    """The machine of an engine pool and its physical engines: its own where it is shared with nobody."""
-    here = network.station(station)
-    if here.lpar is None:
-        return "", here.servers
-    return here.lpar.cec, round(next(c.engines for c in network.cecs if c.name == here.lpar.cec))

@@ -10,7 +10,7 @@ from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
 from model.lab.twin.description import Question, interval_of
 from model.lab.twin.measured import Measured
-from model.lab.twin.true_network import rerouted, station_changed
+from model.lab.twin.network import rerouted, station_changed
 from model.network import Network, Smt, Station, TransactionClass
 
 

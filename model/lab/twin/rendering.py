@@ -11,16 +11,15 @@ import pyarrow as pa
 from ingest import registry as layouts
 from ingest.formats.smf import encode_dump
 from ingest.registry import Registry
-from model.lab.records.clock import Clock
-from model.lab.records.common import Setting, Span
+from model.lab.records.common import Clock, Setting, Span
+from model.lab.records.smf30 import address_spaces, job_names
+from model.lab.records.smf70_1 import cpu_activity
+from model.lab.records.smf72_3 import workload_activity
+from model.lab.records.smf74 import devices, facility
+from model.lab.records.tables import Columns, Frame
 from model.lab.twin.activity import Lived, live
 from model.lab.twin.description import Twin
 from model.lab.twin.measured import Measured, measured
-from model.lab.twin.records.columns import Columns, Frame
-from model.lab.twin.records.smf30 import address_spaces, job_names
-from model.lab.twin.records.smf70_1 import cpu_activity
-from model.lab.twin.records.smf72_3 import workload_activity
-from model.lab.twin.records.smf74 import devices, facility
 from model.published.plan import read_plan
 
 GROUP_COLUMNS = ("system_id", "smf_sid", "kind", "pattern", "workload", "address_space_group")

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from model.capacity.outputs import CPS, ZIIPS
+from model.lab.records.smf72_3 import DELAY_NAME_LENGTH
+from model.lab.records.smf74 import GROUP_NAME_LENGTH
 from model.lab.twin.activity import Lived
 from model.lab.twin.description import Question
 from model.lab.twin.measured import Measured, measured
+from model.lab.twin.network import uncaptured_class
 from model.lab.twin.questions import network_of, system_of
-from model.lab.twin.records.smf72_3 import DELAY_NAME_LENGTH
-from model.lab.twin.records.smf74 import GROUP_NAME_LENGTH
-from model.lab.twin.true_network import uncaptured_class
 from model.network import Network, Station, demands
 from model.network.arrays import as_arrays
 from model.network.bottlenecks import Limit

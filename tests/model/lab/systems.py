@@ -1,7 +1,6 @@
 """Which reference systems have points of CPU and workload activity, rendered interval by interval."""
 
-from model.lab.renderable import renderable
-from model.lab.targets import why_not_rendered
+from model.lab.targets import renderable, why_not_rendered
 from model.published import catalogue
 
 

@@ -9,10 +9,9 @@ import pytest
 from ingest import registry
 from ingest.formats.smf import decode_batches
 from model.lab import LabError
-from model.lab.records.clock import Clock
-from model.lab.records.common import Setting
-from model.lab.writers import smf110_1
-from model.lab.writers.interface import Span, Target, Window
+from model.lab.records import smf110_1
+from model.lab.records.common import Clock, Setting
+from model.lab.records.interface import Span, Target, Window
 from model.published.catalogue import Figure
 from model.published.plan import Point, read_plan
 
@@ -70,7 +69,7 @@ def test_the_dump_holds_a_dictionary_and_every_task_plain_and_compressed():
     del printed["report class RREST"]
     wanted = targets(**printed)
     window = Window("system", "SYSA", Point("P", "", "", "point"), SPANS)
-    made = smf110_1.render(Setting(PLAN, None, Clock(2)), window, wanted, np.random.default_rng(1))
+    made = smf110_1.smf110_1(Setting(PLAN, None, Clock(2)), window, wanted, np.random.default_rng(1))
     [batch] = decode_batches(made.files["P.cics.smf"], registry.load())
     assert not batch.skipped and not batch.quarantined
     assert {row["cmodhead"] for row in batch.tables["smf110_1_dictionary"].to_pylist()} == set(smf110_1.FIELDS)

@@ -8,11 +8,10 @@ import pytest
 from ingest import registry
 from ingest.formats.ims.decode import decode_log
 from model.lab import LabError
-from model.lab.levels import levels
-from model.lab.records.clock import Clock
-from model.lab.records.common import Setting
-from model.lab.writers import displays, ims_log, load_driver, smf30_steps, storage
-from model.lab.writers.interface import Span, Target, Window
+from model.lab.records import collected, ims_log, load_driver, smf30, storage
+from model.lab.records.common import Clock, Setting
+from model.lab.records.interface import Span, Target, Window
+from model.lab.samples import levels
 from model.published.catalogue import Figure
 from model.published.plan import Point, read_plan
 
@@ -39,7 +38,7 @@ def render(writer, *targets, **settings):
 
 def test_storage_goes_to_78_2_where_it_is_private_and_to_displays_where_not():
     made = render(
-        storage.render,
+        storage.storage_in_use,
         figure("TCPIP private above", "storage_kb", "20200"),
         figure("csa below", "storage_kb", "436"),
         figure("csm_ecsa", "storage_max_kb", "1146.9"),
@@ -55,7 +54,7 @@ def test_storage_goes_to_78_2_where_it_is_private_and_to_displays_where_not():
 
 
 def test_storage_printed_in_megabytes_is_carried_to_its_last_digit():
-    made = render(storage.render, figure("ecsa above", "storage_kb", "19.7", factor=1 / 1024))
+    made = render(storage.storage_in_use, figure("ecsa above", "storage_kb", "19.7", factor=1 / 1024))
     shown = [row["used_kb"] for row in made.rows["storage"]]
     assert sum(shown) == pytest.approx(3 * 19.7 * 1024, rel=1e-12)
 
@@ -82,7 +81,7 @@ def test_storage_that_contradicts_itself_is_refused(targets, message):
 
 def test_phases_follow_each_other_and_the_total_is_left_to_the_marts():
     made = render(
-        displays.phases,
+        collected.phases,
         figure("PREPARE", "elapsed_s", "0.51", operation="ONLINE CHANGE"),
         figure("COMMIT", "elapsed_s", "25.61", operation="ONLINE CHANGE"),
         figure("total", "elapsed_s", "26.12", operation="ONLINE CHANGE"),
@@ -98,32 +97,32 @@ def test_phases_follow_each_other_and_the_total_is_left_to_the_marts():
 
 def test_phases_add_up_to_a_total_that_has_more_than_them_and_to_none_that_has_less():
     commit = figure("COMMIT", "elapsed_s", "25.61", operation="ONLINE CHANGE")
-    rows = render(displays.phases, commit, figure("total", "elapsed_s", "85.87")).rows["phases"]
+    rows = render(collected.phases, commit, figure("total", "elapsed_s", "85.87")).rows["phases"]
     assert [row["phase"] for row in rows] == ["COMMIT", "other"]
     first, last = (datetime.fromisoformat(time) for time in (rows[0]["start_utc"], rows[-1]["end_utc"]))
     assert (last - first).total_seconds() == pytest.approx(85.87)
     with pytest.raises(LabError, match="longer than their total"):
-        render(displays.phases, commit, figure("total", "elapsed_s", "25.5"))
+        render(collected.phases, commit, figure("total", "elapsed_s", "25.5"))
 
 
 def test_buffers_reach_the_printed_number_and_data_sets_add_up():
-    rows = render(displays.buffers, figure("IO00", "buffers_max", "255")).rows["buffers"]
+    rows = render(collected.buffers, figure("IO00", "buffers_max", "255")).rows["buffers"]
     assert max(row["max_used"] for row in rows) == 255 and all(row["in_use"] <= row["max_used"] for row in rows)
     options = {"data_sets": 17, "prefix": "A.B", "ci_bytes": 4096}
     listed = render(
-        displays.data_sets,
+        collected.data_sets,
         figure("", "records_inserted", "4491520", **options),
         figure("", "free_space_bytes", "49352704", **options),
     ).rows["data_sets"]
     assert len(listed) == 17 and sum(row["rec_inserted"] for row in listed) == 4_491_520
     assert sum(row["free_space_bytes"] for row in listed) == 49_352_704
     with pytest.raises(LabError, match="multiple"):
-        render(displays.data_sets, figure("", "free_space_bytes", "4097", **options))
+        render(collected.data_sets, figure("", "free_space_bytes", "4097", **options))
 
 
 def test_steps_run_so_many_at_a_time_and_span_the_printed_time():
     made = render(
-        smf30_steps.render,
+        smf30.steps,
         figure("", "elapsed_s", "100", jobs=9, parallel=4, prefix="COPY", program="DFSUDMP0"),
         figure("", "excps", "548", jobs=9, parallel=4, prefix="COPY", program="DFSUDMP0"),
     )
@@ -132,7 +131,7 @@ def test_steps_run_so_many_at_a_time_and_span_the_printed_time():
     assert len(made.records) == 9 and max(ends) - min(starts) == 100 * 100 and starts.count(min(starts)) == 4
     assert sum(record.sections["io"][0]["smf30tex"] for record in made.records) == 548
     with pytest.raises(LabError, match="shorter"):
-        render(smf30_steps.render, figure("", "elapsed_s", "400", prefix="COPY", program="X"))
+        render(smf30.steps, figure("", "elapsed_s", "400", prefix="COPY", program="X"))
 
 
 def test_a_log_holds_a_record_for_every_message_over_the_printed_time():

@@ -9,7 +9,7 @@ from model.lab import LabError
 from model.lab.construct import add
 from model.lab.measure import measured
 from model.lab.rendering import DEFAULT_SEED, construct_points, setting_of
-from model.lab.split import around_one, below
+from model.lab.samples import around_one, below
 from model.lab.targets import cpu_in_unit, point_targets, reference_share, why_not_rendered
 from model.published import catalogue
 from model.published.printed import prints_as

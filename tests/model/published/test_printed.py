@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from model.lab.identities import ContradictionError, Product, Sum, identities, resolve, suspect
-from model.lab.split import split
+from model.lab.samples import split
 from model.published.printed import printed_interval, prints_as, rounded_interval, transpositions
 
 GROUPS = Sum("total_cics_cpu_pct", ("tor_cpu_pct", "aor_cpu_pct", "for_cpu_pct"))

@@ -6,7 +6,7 @@ import pytest
 from model.lab import LabError
 from model.lab.twin import Twin
 from model.lab.twin.activity import described_rates
-from model.lab.twin.partitions import partitions
+from model.lab.twin.network import partitions
 from model.lab.twin.random import FAMILIES, random_twin
 from model.network import demands
 from pipelines.home import ROOT

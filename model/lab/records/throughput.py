@@ -16,10 +16,10 @@ from model.lab.construct import Cpu, IntervalData
 from model.lab.errors import LabError
 from model.lab.identities import identities, resolve
 from model.lab.records.common import Record, Setting
-from model.lab.records.smf70_1 import cpu_activity
-from model.lab.records.smf72_3 import workload_activity
-from model.lab.split import around_one, below, split
-from model.lab.writers.interface import GroupRow, Output, Target, Window
+from model.lab.records.interface import GroupRow, Output, Target, Window
+from model.lab.records.smf70_1 import study_cpu_activity
+from model.lab.records.smf72_3 import study_workload_activity
+from model.lab.samples import around_one, below, split
 from model.published.plan import ServiceClass, TransactionClass
 
 RATE_SPREAD = 0.004
@@ -47,8 +47,8 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
     records: list[Record] = []
     for interval in _intervals(own, window, values, response, random):
         if interval.wait_us:
-            records.append(cpu_activity(own, interval))
-        records.extend(workload_activity(own, interval))
+            records.append(study_cpu_activity(own, interval))
+        records.extend(study_workload_activity(own, interval))
     transactions = own.plan.transactions[0]
     workload = own.plan.service_classes[0].workload
     return Output(records=records, groups=[GroupRow("transaction_class", transactions.report_class, workload)])

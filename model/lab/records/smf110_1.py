@@ -9,7 +9,7 @@ Options: `applid`; `release` of CICS; `cells`, each with `service_class`, `repor
 `transaction`. Records of the second half of the run are compressed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product
@@ -17,14 +17,25 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 
+from ingest.formats.cics.dictionary import Entry, full_dictionary
 from ingest.formats.cics.encode import Region, encode_dictionary, encode_performance
 from model.lab.errors import LabError
-from model.lab.records.cics import dictionary_of
-from model.lab.records.clock import tod
-from model.lab.records.common import Setting
+from model.lab.records.common import Setting, tod
+from model.lab.records.interface import Cell, Output, Target, Window, by_subject
 from model.lab.samples import Moments, Ticks, sample
-from model.lab.writers.interface import Cell, Output, Target, Window, by_subject
 from model.published.printed import Interval, prints_as
+
+
+def dictionary_of(fields: Collection[str]) -> list[Entry]:
+    """The entries of these fields, numbered and placed as in a region that leaves the others out of its records."""
+    by_name = {(entry.group, entry.nickname): entry for entry in full_dictionary() if entry.nickname in fields}
+    entries: list[Entry] = []
+    offset = 0
+    for connector, entry in enumerate(by_name.values(), start=1):
+        entries.append(entry._replace(connector=connector, offset=offset))
+        offset += entry.length
+    return entries
+
 
 TICKS_PER_S = 10_000
 US_PER_TICK = 1_000_000 // TICKS_PER_S
@@ -56,7 +67,7 @@ class Sums:
         )
 
 
-def render(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:
+def smf110_1(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:
     """A dump with the dictionary and a record for every task, and the summary of each interval."""
     options = targets[0].options
     wanted = by_subject(targets)
@@ -73,7 +84,7 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
         str(options["release"]),
         utc_offset_tod=setting.clock.offset_tod,
     )
-    dump = _dump(setting, window, region, _rows(window, cells, order, response, ended))
+    dump = _dump(setting, window, region, _task_rows(window, cells, order, response, ended))
     summary = _summary(window, region.applid, cells, order, response, ended)
     return Output(files={f"{window.point.id}.cics.smf": dump}, rows={"cics_pa_classes": summary})
 
@@ -179,7 +190,7 @@ def _agrees(figures: Mapping[str, Target], parts: Sequence[Ticks]) -> bool:
     return all(prints_as(made[metric], target.figure.value) for metric, target in figures.items())
 
 
-def _rows(
+def _task_rows(
     window: Window, cells: Sequence[Mapping[str, str]], order: np.ndarray, response: Ticks, ended: np.ndarray
 ) -> pa.Table:
     """The task records, in the order in which the tasks ended."""

@@ -17,7 +17,7 @@ from ingest import registry
 from ingest.formats.ims.encode import encode_log
 from model.lab.errors import LabError
 from model.lab.records.common import Setting
-from model.lab.writers.interface import Output, Target, Window
+from model.lab.records.interface import Output, Target, Window
 
 BEGIN = timedelta(seconds=2)
 LINK_MS = 3

@@ -21,8 +21,8 @@ import numpy as np
 
 from model.lab.errors import LabError
 from model.lab.records.common import Setting
+from model.lab.records.interface import Cell, Output, Target, Window, by_subject
 from model.lab.samples import Moments, Ticks, mend, sample, with_median
-from model.lab.writers.interface import Cell, Output, Target, Window, by_subject
 
 STEADY = "steady"
 RAMP = "ramp-up"

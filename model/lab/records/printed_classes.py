@@ -14,9 +14,9 @@ import numpy as np
 
 from model.lab.errors import LabError
 from model.lab.records.common import Record, Setting, Span
+from model.lab.records.interface import Output, Target, Window, by_subject
 from model.lab.records.smf72_3 import class_record
-from model.lab.split import split
-from model.lab.writers.interface import Output, Target, Window, by_subject
+from model.lab.samples import split
 from model.published.printed import Interval, printed_interval
 
 UNIT_US = 1024
