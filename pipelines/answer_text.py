@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from model.capacity.values import KEYS, SHORT_HISTORY
@@ -464,3 +464,13 @@ def replay(system: str, at: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
     part = ", ".join(f"{100 * row['recorded_part']:.0f} % of {row['class']}" for row in rows)
     lines.append(f"  recorded: {part}; distance is Wasserstein's, relative to the recorded mean")
     return "\n".join(lines)
+
+
+BY_KIND: Mapping[str, Callable[[Any], str]] = {
+    "predict": answer,
+    "size": sizing,
+    "max-rate": max_rate,
+    "headroom": headroom,
+    "compare": what_if,
+}
+"""The text of an answer, for each kind of question that can be saved."""

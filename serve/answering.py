@@ -27,9 +27,9 @@ class Reply(NamedTuple):
 
 
 def answer(bundle: Bundle, kind: str, question: Mapping[str, Any]) -> Reply:
-    """The reply to a question of a kind in :data:`KINDS`; a refusal is a reply, too."""
+    """The reply to a question; a refusal is a reply, too."""
     try:
-        result = KINDS[kind](bundle, **question)
+        result = function_of(kind)(bundle, **question)
     except QuestionError as refused:
         problem = problems.of(refused)
         return Reply(problem.status, False, as_json(problems.document(problem)))
@@ -77,14 +77,19 @@ def network(bundle: Bundle, system: str, at: Keys | None = None) -> dict[str, st
     return {"network": export_network(bundle, system, at).network.to_toml()}
 
 
+def function_of(kind: str) -> Callable[..., Any]:
+    """The function that answers a kind of question, from the bundle and the fields of the question.
+
+    It is that in :data:`KINDS`, else the one of this name in ``model.capacity.ask``.
+    """
+    function: Callable[..., Any] = KINDS.get(kind) or getattr(ask, kind.replace("-", "_"))
+    return function
+
+
 KINDS: Mapping[str, Callable[..., Any]] = {
-    "predict": ask.predict,
     "size": size,
-    "max-rate": ask.max_rate,
     "sweep": sweep,
     "compare": compare,
-    "headroom": ask.headroom,
-    "explain": ask.explain,
     "forecast-msu": msu.forecast,
     "fitted": residuals,
     "simulation": simulation,
@@ -93,3 +98,4 @@ KINDS: Mapping[str, Callable[..., Any]] = {
     "conditions": catalogue.conditions,
     "models": catalogue.models,
 }
+"""Questions whose fields are not the arguments of a function of ``model.capacity.ask``."""

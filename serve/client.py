@@ -26,6 +26,7 @@ from pydantic import BaseModel, ValidationError
 from serve import answers
 from serve.batch import BatchAnswer
 from serve.job_types import JobList, SimulationJob
+from serve.questions import SystemQuestion
 from serve.schemas import Conditions, MeasuredPoints, Models, ProblemDocument, Systems
 
 At = Mapping[str, float | str]
@@ -69,6 +70,11 @@ class Client:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+    def ask(self, question: SystemQuestion) -> Any:
+        """The answer to a question of any kind, such as ``PredictQuestion(system="shop")``, as its type of answer."""
+        given = question.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return self._typed("POST", f"/v1/{question.kind}", question.answer, given)
 
     def predict(self, system: str, at: At | None = None) -> answers.PredictAnswer:
         """Every metric of a system at a load."""

@@ -21,7 +21,7 @@ from state.files import StateDamaged
 from state.saved import SavedQuestion
 
 log = Log()
-Kind = Literal["predict", "size", "max-rate", "headroom", "compare"]
+Kind = Literal[state.saved.KINDS]  # type: ignore[valid-type]
 Named = Annotated[str, Path(max_length=64, description="name of a saved question")]
 BODIES = {body.kind: body for body in ABOUT_SYSTEMS}
 

@@ -76,7 +76,7 @@ class Workers:
         Parameters
         ----------
         kind
-            a name in ``serve.answering.KINDS``.
+            a kind that ``serve.answering.function_of`` knows.
         question
             the arguments of its function as JSON.
         more

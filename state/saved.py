@@ -12,6 +12,8 @@ from state.catalogue import SAVED
 from state.files import make_folder
 
 NAME = re.compile(r"[A-Za-z0-9#$@][A-Za-z0-9#$@ ._-]{0,63}")
+KINDS = ("predict", "size", "max-rate", "headroom", "compare")
+"""Kinds of questions that can be saved."""
 MOST = 200
 """Questions that are kept."""
 _MOST_ANSWERS = 400

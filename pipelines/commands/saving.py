@@ -3,7 +3,6 @@
 import datetime as dt
 import getpass
 import json
-from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -19,14 +18,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 Name = Annotated[str, typer.Argument(help="Name of a saved question.")]
 
 
-class Kind(StrEnum):
-    """Kinds of questions that can be saved."""
-
-    PREDICT = "predict"
-    SIZE = "size"
-    MAX_RATE = "max-rate"
-    HEADROOM = "headroom"
-    COMPARE = "compare"
+Kind = StrEnum("Kind", list(store.KINDS))  # type: ignore[misc]
 
 
 def register(app: typer.Typer) -> None:
@@ -79,7 +71,7 @@ def add(
 
     asked = keys(at) or {}
     question: dict[str, Any] = {"system": system}
-    if kind is Kind.COMPARE:
+    if kind == "compare":
         question |= {"a": asked, "b": {**asked, **(keys(changed) or {})}}
     else:
         question |= {"at": asked} if asked else {}
@@ -102,23 +94,16 @@ def ask(name: Name, as_json: Json = False) -> None:
     """Answer a saved question with the champion in force."""
     home = Home.from_environment()
     one = store.question(store.read(home.root), name)
-    from serve.answering import KINDS
+    from serve.answering import function_of
 
-    found = KINDS[one.kind](steps.champion(home), **one.question)
+    found = function_of(one.kind)(steps.champion(home), **one.question)
     found = found if isinstance(found, dict) else found.to_dict()
     if as_json:
         typer.echo(documents.dumps(found, indent=2))
         return
     from pipelines import answer_text
 
-    shown: dict[str, Callable[[Any], str]] = {
-        "predict": answer_text.answer,
-        "size": answer_text.sizing,
-        "max-rate": answer_text.max_rate,
-        "headroom": answer_text.headroom,
-        "compare": answer_text.what_if,
-    }
-    typer.echo(shown[one.kind](found))
+    typer.echo(answer_text.BY_KIND[one.kind](found))
 
 
 def history(name: Name, as_json: Json = False) -> None:

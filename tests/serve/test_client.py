@@ -7,6 +7,7 @@ import pytest
 from pipelines import asking
 from pipelines.home import Home
 from serve.client import Client, Refused
+from serve.questions import ABOUT_SYSTEMS
 from tests.serve.conftest import examples, publish, rows
 
 JOBS = ("/v1/simulate", "/v1/replay")
@@ -46,6 +47,17 @@ def test_every_question_has_a_method_and_a_typed_answer(etalon):
     assert len(etalon.points("shop").points) == 4
     assert etalon.conditions("shop").options == []
     assert etalon.models().models[0]["model_version"] == "test/1"
+
+
+@pytest.mark.parametrize("body", ABOUT_SYSTEMS, ids=lambda body: body.kind)
+def test_a_question_of_any_kind_is_asked_by_its_type(etalon, body):
+    example = body.model_config["json_schema_extra"]["examples"][0]
+    try:
+        answer = etalon.ask(body.model_validate({**example, "system": "shop"}))
+    except Refused as refused:
+        assert (body.kind, refused.problem.field) == ("headroom", "system")
+    else:
+        assert type(answer) is body.answer
 
 
 def test_a_refusal_is_an_error_with_the_problem(etalon):

@@ -39,10 +39,12 @@ KINDS = {body.kind: body for body in ABOUT_SYSTEMS}
 points = st.one_of(st.none(), st.dictionaries(keys, scalars, max_size=3), values)
 plain = st.dictionaries(st.sampled_from(["etr_tps", "engines"]), st.floats(1, 6000), max_size=1)
 few = st.dictionaries(keys, st.one_of(st.floats(0, 1), st.integers(0, 64), st.sampled_from(["on", "off"])), max_size=2)
-REQUIRED = {
-    "size": {"max_busy_pct": st.just(90)},
-    "sweep": {"key": keys, "from": st.just(0.0), "to": st.just(1.0), "steps": st.just(2)},
-}
+EXAMPLES = {
+    kind: {name: value for name, value in body.model_config["json_schema_extra"]["examples"][0].items()
+           if name not in ("system", "at", "a", "b")}
+    for kind, body in KINDS.items()
+}  # fmt: skip
+"""What the example of each question gives beside system and load."""
 
 
 def bodies(kind: str) -> st.SearchStrategy:
@@ -58,7 +60,11 @@ def bodies(kind: str) -> st.SearchStrategy:
         {"system": st.sampled_from(["shop", "PRDA", STUDY])}, optional={"at": plain, "max_busy_pct": st.floats(1, 100)}
     )
     one_key = st.fixed_dictionaries(
-        {"system": st.sampled_from(["shop", "PRDA", STUDY])} | REQUIRED.get(kind, {}),
+        {"system": st.sampled_from(["shop", "PRDA", STUDY])}
+        | {
+            name: keys if name == "key" else st.just(2 if name == "steps" else value)
+            for name, value in EXAMPLES[kind].items()
+        },
         optional=dict.fromkeys(("a", "b") if kind == "compare" else ("at",), few),
     )
     return st.one_of(whole, right, one_key, one_key, values)
@@ -157,8 +163,7 @@ def test_answers_of_condition_laws_are_as_described():
 @pytest.mark.parametrize("system", ["shop", STUDY])
 def test_an_adjustment_that_is_not_known_is_refused_with_those_that_are(client, kind, system):
     body = {"system": system, "a" if kind == "compare" else "at": {"adjust.eas_fpt": 0.5}}
-    body |= {"key": "growth_pct", "from": 0, "to": 1, "steps": 2} if kind == "sweep" else {}
-    body |= {"max_busy_pct": 90} if kind == "size" else {}
+    body |= {} if kind == "simulate" else EXAMPLES[kind]
     refused = client.ask(f"/v1/{kind}", body)
     assert refused.status_code == 422, refused.text
     if refused.json()["field"] != "system":

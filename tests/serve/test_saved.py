@@ -5,15 +5,20 @@ import json
 import pytest
 
 import state.saved
+from pipelines import answer_text
 from pipelines.home import Home
 from pipelines.nights import work
 from pipelines.nights.night import Night, Step
 from pipelines.settings import Settings
-from serve.saved_answers import answer
+from serve.saved_answers import FIGURES, answer
 from state.saved import SavedAnswer, SavedError, SavedQuestion
 from tests.pipelines.conftest import run_etalon
 
 HEADROOM = {"kind": "size", "question": {"system": "shop", "at": {"growth_pct": 20}, "max_busy_pct": 90}}
+
+
+def test_every_kind_that_can_be_saved_has_figures_and_words():
+    assert set(FIGURES) == set(answer_text.BY_KIND) == set(state.saved.KINDS)
 
 
 def put(client, name, body):
