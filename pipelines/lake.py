@@ -107,13 +107,16 @@ class _Table:
 
     def _wanted(self) -> dict[str, File]:
         """The files that the table should have, by name."""
+        from ingest.warehouse.parts import counted
+
         wanted: dict[str, File] = {}
         if self._schema == "raw":
             [folder] = self._con.execute("SELECT path FROM meta.part_folder").fetchall() or [("",)]
-            query = "SELECT path, rows FROM meta.part WHERE table_name = ? ORDER BY path"
-            for path, rows in self._con.execute(query, [self._name]).fetchall():
+            for path, rows, counting in counted(self._con, self._name):
                 source = Path(folder[0], path)
-                wanted[f"{source.stem}-{self._mark}.parquet"] = File(rows, partial(self._copy_part, source))
+                of = "" if counting is None else f"-{hashlib.sha256(repr(counting).encode()).hexdigest()[:8]}"
+                name = f"{source.stem}{of}-{self._mark}.parquet"
+                wanted[name] = File(rows, partial(self._copy_part, source, counting))
         rest, chunk, mark = self._rest()
         found = self._con.execute(f"SELECT {chunk} AS chunk, count(*), {mark} FROM {rest} GROUP BY ALL").fetchall()
         for key, rows, digest in found:
@@ -144,14 +147,17 @@ class _Table:
 
         pq.write_table(self._fitting(self._signed(self._rows(relation))), target, compression="zstd")
 
-    def _copy_part(self, source: Path, target: Path) -> None:
-        """Copy a part; one of other columns, as an earlier layout had them, gets those of the table."""
+    def _copy_part(self, source: Path, counting: list[int] | None, target: Path) -> None:
+        """Copy the rows of a part that count; one of other columns, as an earlier layout had them, gets the table's."""
         import pyarrow.parquet as pq
 
-        if pq.read_schema(source).equals(self._columns):
+        from ingest.warehouse.parts import signed_id
+
+        if counting is None and pq.read_schema(source).equals(self._columns):
             target.write_bytes(source.read_bytes())
         else:
-            pq.write_table(self._fitting(pq.read_table(source)), target, compression="zstd")
+            chosen = None if counting is None else [("file_id", "in", [*map(signed_id, counting)])]
+            pq.write_table(self._fitting(pq.read_table(source, filters=chosen)), target, compression="zstd")
 
     def _fitting(self, rows: Any) -> Any:
         import pyarrow as pa

@@ -1,10 +1,12 @@
 """Rows of tables as Parquet files: immutable, never of the same name twice."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 IDENTITIES, QUARANTINE = "record_identity", "quarantine"
@@ -89,15 +91,37 @@ class Writer:
         rows = signed(pa.concat_tables(held))
         written = self._open.setdefault(name, [])
         if not written or written[-1][0].schema != rows.schema:
-            folder = self._folder / name
-            folder.mkdir(parents=True, exist_ok=True)
-            path = folder / f"{uuid.uuid4().hex}.parquet"
-            texts = [field.name for field in rows.schema if pa.types.is_string(field.type)]
-            writer = pq.ParquetWriter(path, rows.schema, compression="zstd", compression_level=1, use_dictionary=texts)
-            written.append((writer, path, 0))
+            written.append((*_new(self._folder / name, rows.schema), 0))
         writer, path, count = written[-1]
         writer.write_table(rows, row_group_size=max(len(rows), 1))
         written[-1] = (writer, path, count + len(rows))
+
+
+def merge(sources: Sequence[Path], kept: Sequence[Sequence[int] | None], folder: Path) -> Path:
+    """Write the rows of files of the same columns, in their order, into a new file in a folder; its path.
+
+    kept: for each, the numbers of the files whose rows it takes, with a sign, or None for all.
+    """
+    with pq.ParquetFile(sources[0]) as first:
+        writer, path = _new(folder, first.schema_arrow)
+    with writer:
+        for source, ids in zip(sources, kept, strict=True):
+            with pq.ParquetFile(source) as file:
+                for group in range(file.num_row_groups):
+                    rows = file.read_row_group(group)
+                    if ids is not None:
+                        rows = rows.filter(pc.is_in(rows["file_id"], pa.array(ids, pa.int64())))
+                    if len(rows):
+                        writer.write_table(rows, row_group_size=len(rows))
+    return path
+
+
+def _new(folder: Path, schema: pa.Schema) -> tuple[pq.ParquetWriter, Path]:
+    """A file in a folder, of a name that no other has or had."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{uuid.uuid4().hex}.parquet"
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+    return pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, use_dictionary=texts), path
 
 
 def signed(rows: pa.Table) -> pa.Table:

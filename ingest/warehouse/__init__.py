@@ -6,6 +6,7 @@ from ingest.units.parts import IDENTITIES
 from ingest.warehouse.errors import FileUnknown, WarehouseError, WarehouseLocked, WarehouseMissing
 from ingest.warehouse.exporting import export_schema
 from ingest.warehouse.load import load, prepare
+from ingest.warehouse.merging import merge_small
 from ingest.warehouse.parts import drop_rows, filled, identities_of, move_parts
 from ingest.warehouse.parts import named as named_parts
 from ingest.warehouse.publish import publish
@@ -31,6 +32,7 @@ __all__ = [
     "layouts_version",
     "load",
     "make_views",
+    "merge_small",
     "move_parts",
     "named_parts",
     "open_writer",

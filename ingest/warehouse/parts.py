@@ -1,9 +1,9 @@
 """Rows of raw tables in Parquet files beside the database: the parts.
 
-`meta.part` has a row for each part and is what makes it count: it is written in the transaction that loads its file. A
-raw table with parts is a view over them and over a table of its other rows, whose name ends with `__rows`. So is
-`meta.record_identity`. A part is never changed. It is deleted once neither the database nor a published catalogue
-names it.
+`meta.part` has a row for each part and file, and is what makes their rows count: it is written in the transaction that
+loads the file. `meta.part_hole` names the files of which a part has rows that do not count. A raw table with parts is a
+view over them and over a table of its other rows, whose name ends with `__rows`. So is `meta.record_identity`. A part
+is never changed. It is deleted once neither the database nor a published catalogue names it.
 """
 
 import hashlib
@@ -25,6 +25,7 @@ CREATE = (
         file_id UBIGINT NOT NULL, written_from UBIGINT, written_to UBIGINT, columns VARCHAR NOT NULL
     )""",
     "CREATE TABLE IF NOT EXISTS meta.part_folder (path VARCHAR NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS meta.part_hole (path VARCHAR NOT NULL, file_id UBIGINT NOT NULL)",
 )
 
 _UNSIGNED = ("UTINYINT", "USMALLINT", "UINTEGER")
@@ -77,9 +78,23 @@ def remove(con: duckdb.DuckDBPyConnection, files: Collection[int], tables: Colle
     """Put down no more the parts of files, of some tables or of all; how many rows they have."""
     chosen = "list_contains($files, file_id)" + ("" if tables is None else " AND list_contains($tables, table_name)")
     values = {"files": list(files)} | ({} if tables is None else {"tables": list(tables)})
-    gone = con.execute(f"DELETE FROM meta.part WHERE {chosen} RETURNING table_name, rows", values).fetchall()
-    make_views(con, sorted({table for table, _ in gone}))
-    return sum(rows for _, rows in gone)
+    gone = con.execute(
+        f"DELETE FROM meta.part WHERE {chosen} RETURNING table_name, rows, path, file_id", values
+    ).fetchall()
+    if gone:
+        con.executemany("INSERT INTO meta.part_hole VALUES (?, ?)", [row[2:] for row in gone])
+        con.execute("DELETE FROM meta.part_hole WHERE path NOT IN (SELECT path FROM meta.part)")
+    make_views(con, sorted({table for table, *_ in gone}))
+    return sum(rows for _, rows, *_ in gone)
+
+
+def counted(con: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, int, list[int] | None]]:
+    """The parts of a table: path, rows that count, and the files whose rows count, None where those of all do."""
+    return con.execute(
+        "SELECT path, sum(rows)::BIGINT, CASE WHEN path IN (SELECT path FROM meta.part_hole) "
+        "THEN list(file_id ORDER BY file_id) END FROM meta.part WHERE table_name = ? GROUP BY path ORDER BY path",
+        [table],
+    ).fetchall()
 
 
 def drop_rows(con: duckdb.DuckDBPyConnection, table: str, files: Collection[int]) -> int:
@@ -136,7 +151,8 @@ def make_views(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
     for table in names:
         schema = _schema(table)
         listed = con.execute(
-            "SELECT columns, list(path ORDER BY path) FROM meta.part WHERE table_name = ? GROUP BY columns ORDER BY 2",
+            "SELECT columns, list(DISTINCT path ORDER BY path) FROM meta.part WHERE table_name = ? GROUP BY columns "
+            "ORDER BY 2",
             [table],
         ).fetchall()
         rest, is_split = f'{schema}."{table}{SUFFIX}"', _exists(con, schema, table + SUFFIX)
@@ -151,7 +167,7 @@ def make_views(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
         kinds = {column: kind for column, kind, *_ in columns}
         [(root,)] = con.execute("SELECT path FROM meta.part_folder").fetchall()
         queries = [f"SELECT {', '.join(map(_quoted, kinds))} FROM {rest}"]
-        queries += [_query(con, kinds, [str(Path(root, path)) for path in paths]) for _, paths in listed]
+        queries += [_query(con, kinds, Path(root), paths) for _, paths in listed]
         con.execute(f'CREATE OR REPLACE VIEW {schema}."{table}" AS {" UNION ALL ".join(queries)}')
 
 
@@ -160,7 +176,8 @@ def identities(con: duckdb.DuckDBPyConnection, low: int, high: int) -> str:
     rest = rows_table(con, IDENTITIES)
     limits = f"written_raw BETWEEN {low} AND {high}"
     paths = con.execute(
-        "SELECT path FROM meta.part WHERE table_name = ? AND written_to >= ? AND written_from <= ? ORDER BY path",
+        "SELECT DISTINCT path FROM meta.part WHERE table_name = ? AND written_to >= ? AND written_from <= ? "
+        "ORDER BY path",
         [IDENTITIES, low, high],
     ).fetchall()
     query = f"SELECT * FROM {rest} WHERE {limits}"
@@ -176,14 +193,15 @@ def identities_of(con: duckdb.DuckDBPyConnection, file_id: int) -> str:
     paths = con.execute(
         "SELECT path FROM meta.part WHERE table_name = ? AND file_id = ? ORDER BY path", [IDENTITIES, file_id]
     ).fetchall()
-    return query + (f" UNION ALL {_of_parts(con, rest, [path for (path,) in paths])}" if paths else "")
+    if paths:
+        query += f" UNION ALL FROM ({_of_parts(con, rest, [path for (path,) in paths])}) WHERE file_id = {file_id}"
+    return query
 
 
 def _of_parts(con: duckdb.DuckDBPyConnection, like: str, paths: Sequence[str]) -> str:
     """A query for the rows of parts, with the columns of a table."""
     kinds = {column: kind for column, kind, *_ in con.execute(f"DESCRIBE {like}").fetchall()}
-    root = folder(con)
-    return _query(con, kinds, [str(root / path) for path in paths])
+    return _query(con, kinds, folder(con), paths)
 
 
 def named(con: duckdb.DuckDBPyConnection, snapshot: Path | None = None) -> set[str]:
@@ -213,14 +231,30 @@ def sweep(con: duckdb.DuckDBPyConnection, kept: Collection[str]) -> None:
             path.unlink(missing_ok=True)
 
 
-def _query(con: duckdb.DuckDBPyConnection, kinds: dict[str, str], paths: Sequence[str]) -> str:
-    """The rows of parts that have the same columns, with the types of the table."""
-    listed = ", ".join(_text(path) for path in paths)
-    described = con.execute(f"DESCRIBE FROM read_parquet([{_text(paths[0])}])").fetchall()
-    found = {column: kind for column, kind, *_ in described}
-    casts = [(_cast(_quoted(name), found.get(name), kind), _quoted(name)) for name, kind in kinds.items()]
+def _query(con: duckdb.DuckDBPyConnection, kinds: dict[str, str], root: Path, paths: Sequence[str]) -> str:
+    """The rows that count of parts that have the same columns, with the types of the table."""
+    described = con.execute(f"DESCRIBE FROM read_parquet([{_text(str(root / paths[0]))}])").fetchall()
+    types = {column: kind for column, kind, *_ in described}
+    casts = [(_cast(_quoted(name), types.get(name), kind), _quoted(name)) for name, kind in kinds.items()]
     chosen = ", ".join(f"{value} AS {name}" for value, name in casts)
-    return f"SELECT {chosen} FROM read_parquet([{listed}])"
+    files: dict[str, list[int]] = dict(
+        con.execute(
+            "SELECT path, list(file_id) FROM meta.part SEMI JOIN meta.part_hole USING (path) "
+            "WHERE list_contains($paths, path) GROUP BY path",
+            {"paths": list(paths)},
+        ).fetchall()
+    )
+    whole = ", ".join(_text(str(root / path)) for path in paths if path not in files)
+    queries = [f"SELECT {chosen} FROM read_parquet([{whole}])"] if whole else []
+    for path, counting in files.items():
+        ids = ", ".join(str(signed_id(file_id)) for file_id in counting)
+        queries.append(f"SELECT {chosen} FROM read_parquet([{_text(str(root / path))}]) WHERE file_id IN ({ids})")
+    return " UNION ALL ".join(queries)
+
+
+def signed_id(file_id: int) -> int:
+    """The number of a file as parts have it, with a sign."""
+    return file_id - (1 << 64 if file_id >> 63 else 0)
 
 
 def _cast(name: str, found: str | None, kind: str) -> str:

@@ -94,6 +94,10 @@ def _link(con: duckdb.DuckDBPyConnection, tables: list[str]) -> None:
         "AND (is_whole OR written_from IS NULL OR written_to >= low AND written_from <= high)"
     )
     con.execute("INSERT INTO meta.part_folder FROM whole.meta.part_folder")
+    con.execute(
+        "INSERT INTO meta.part_hole SELECT path, file_id FROM whole.meta.part SEMI JOIN meta.part USING (path) "
+        "ANTI JOIN meta.part AS wanted USING (path, file_id) UNION FROM whole.meta.part_hole"
+    )
     make_views(con, tables)
 
 

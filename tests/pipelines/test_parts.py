@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from ingest.running import Here
-from ingest.warehouse import load, make_views, waves
+from ingest.warehouse import load, make_views, merge_small, open_writer, waves
 from pipelines.building import touched, window
 from pipelines.building.touched import Span
 from pipelines.building.window import Cut
@@ -59,6 +59,19 @@ def test_a_window_reads_the_parts_of_whole_files_and_copies_none(warehouses, few
     for table in TABLES:
         assert rows(made[1], table) == rows(made[0], table) == rows(warehouses[0], table) != []
     assert not made[1].with_suffix(".parts").exists()
+
+
+def test_a_window_reads_the_wanted_files_of_parts_with_several(warehouses, few_layouts, tmp_path):
+    (tmp_path / "b.smf").write_bytes(dump("rdw") + dump("rdw")[:-9])
+    load([tmp_path / "b.smf"], warehouses[1], few_layouts.registry)
+    with duckdb.connect(str(warehouses[0]), read_only=True) as con:
+        [(file_id,)] = con.execute("SELECT file_id FROM meta.ledger").fetchall()
+    with open_writer(warehouses[1]) as con:
+        assert merge_small(con, most=1) > 0
+    scratch = warehouses[1].with_name("window.duckdb")
+    window.cut(warehouses[1], scratch, Cut(read=(DAY,), files={file_id: None}))
+    for table in TABLES:
+        assert rows(scratch, table) == rows(warehouses[0], table) != rows(warehouses[1], table)
 
 
 def test_a_window_of_another_time_reads_no_part(warehouses):

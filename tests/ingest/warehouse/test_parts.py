@@ -4,17 +4,35 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ingest import units
 from ingest.running import Here, Processes
 from ingest.snapshot import BadQuery
-from ingest.warehouse import FileReport, load, prepare, publish, query, remove, waves
+from ingest.units.parts import merge
+from ingest.warehouse import (
+    FileReport,
+    load,
+    merge_small,
+    open_writer,
+    parts,
+    prepare,
+    publish,
+    query,
+    remove,
+    waves,
+)
 from tests.ingest.units.dumps import dump
 from tests.ingest.warehouse.holdings import content, files, named
 from tests.runners import Twice
 
+SCHEMA = pa.schema([pa.field("file_id", pa.int64(), metadata={"etalon.unsigned": "64"}), pa.field("x", pa.int64())])
 LOADER = sys.modules["ingest.warehouse.load"]
 
 
@@ -100,6 +118,7 @@ def test_a_file_that_cannot_be_decoded_takes_none_of_those_in_its_unit_with_it(d
 KILLED = """
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from ingest import registry
 from ingest.running import Here
 from ingest.warehouse import load, waves
@@ -134,13 +153,87 @@ def test_loaded_again_a_file_has_other_files_and_the_same_rows(loaded, inputs, l
 
 
 def test_a_file_that_is_forgotten_leaves_what_the_other_has(loaded, inputs, layouts, new_warehouse, tmp_path):
+    """Where both have rows in the same parts, and where these become parts of the other one."""
     never = new_warehouse(tmp_path / "never" / "etalon.duckdb")
     load([inputs / "2.smf"], never, layouts)
+    with open_writer(loaded) as con:
+        merge_small(con, most=1)
     remove(loaded, ["1.smf"])
-    assert content(loaded) == content(never)
+    left = content(loaded)
+    assert left == content(never)
+    load([inputs / "1.smf"], loaded, layouts)
+    both = content(loaded)
+    with open_writer(loaded) as con:
+        assert con.execute("SELECT count(*) > 0 FROM meta.part_hole").fetchone() == (True,)
+        assert merge_small(con, most=1) > 0
+        assert con.execute("SELECT count(*) FROM meta.part_hole").fetchone() == (0,)
+    assert content(loaded) == both
+    remove(loaded, ["1.smf"])
+    assert content(loaded) == left
     remove(loaded, ["2.smf"])
     assert not named(loaded)
     assert files(loaded)
+
+
+def test_small_parts_become_few_with_the_same_rows(loaded, inputs, layouts, in_tables):
+    before = files(loaded)
+    with open_writer(loaded) as con:
+        fewer = merge_small(con, most=1)
+        sizes = con.execute("SELECT count(*), count(DISTINCT path) FROM meta.part WHERE table_name = 'record_identity'")
+        assert sizes.fetchone() == (2, 1)
+        assert merge_small(con, most=1) == 0
+    assert content(loaded) == in_tables[1]
+    assert len(named(loaded)) == len(before) - fewer
+    publish(loaded, loaded.with_name("s.duckdb"), layouts)
+    assert files(loaded) == named(loaded)
+
+
+MERGED = """
+import os, signal, sys
+from ingest.warehouse import merge_small, open_writer
+
+class Killing:
+    def __init__(self, con):
+        self.con = con
+
+    def __getattr__(self, name):
+        return getattr(self.con, name)
+
+    def execute(self, sql, *values):
+        if sql == "COMMIT":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.con.execute(sql, *values)
+
+merge_small(Killing(open_writer(sys.argv[1])), most=1)
+"""
+
+
+def test_a_merge_that_is_killed_before_it_commits_changes_nothing(loaded, layouts, in_tables):
+    before = named(loaded)
+    assert subprocess.run([sys.executable, "-c", MERGED, str(loaded)], check=False).returncode == -9
+    assert (named(loaded), content(loaded)) == (before, in_tables[1])
+    assert files(loaded) > before
+    publish(loaded, loaded.with_name("s.duckdb"), layouts)
+    assert files(loaded) == before
+
+
+PIECE = st.tuples(st.integers(0, 2**64 - 1), st.lists(st.integers(-5, 5), max_size=4))
+
+
+@given(st.lists(PIECE, min_size=1, max_size=5), st.data())
+def test_merged_files_have_the_rows_that_count_in_their_order(pieces, data):
+    with TemporaryDirectory() as name:
+        paths, kept, expected = [], [], []
+        for place, (file_id, numbers) in enumerate(pieces):
+            ids = [parts.signed_id((file_id + number) % 2**64) for number in numbers]
+            paths.append(Path(name, f"{place}.parquet"))
+            pq.write_table(pa.table({"file_id": pa.array(ids, pa.int64()), "x": numbers}, SCHEMA), paths[-1])
+            kept.append(data.draw(st.none() | st.lists(st.sampled_from(ids or [0]), max_size=2)))
+            rows = zip(ids, numbers, strict=True)
+            expected += [row for row in rows if kept[-1] is None or row[0] in kept[-1]]
+        made = pq.read_table(merge(paths, kept, Path(name, "made")))
+        assert made.schema == SCHEMA
+        assert list(zip(*made.to_pydict().values(), strict=True)) == expected
 
 
 def test_a_load_that_fails_leaves_no_row_and_no_file(database, inputs, layouts, in_parts, monkeypatch):

@@ -1,0 +1,82 @@
+"""Many small parts of a table made into few.
+
+Nights add parts of a few megabytes, and each costs every query of its table. Parts of about a month become one, in one
+transaction with `meta.part`: a merge that was killed leaves all as it was, and files that nothing names, which the next
+publication deletes. So does it the parts that were merged, when no snapshot that somebody reads names them.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import duckdb
+
+from ingest.units.parts import merge
+from ingest.warehouse import parts
+from ingest.warehouse.writer import transaction
+
+SMALL_BYTES = 32 << 20
+MOST_SMALL = 100
+_MERGED_BYTES = 256 << 20
+
+
+def merge_small(con: duckdb.DuckDBPyConnection, most: int = MOST_SMALL) -> int:
+    """Merge the small parts of tables that have more than `most` of them; how many parts there are fewer."""
+    tables = con.execute(
+        "SELECT table_name FROM (SELECT table_name, path, sum(bytes) AS bytes FROM meta.part GROUP BY ALL) "
+        "WHERE bytes < ? GROUP BY ALL HAVING count(*) > ? ORDER BY ALL",
+        [SMALL_BYTES, most],
+    ).fetchall()
+    return sum(_merge(con, table) for (table,) in tables)
+
+
+def _merge(con: duckdb.DuckDBPyConnection, table: str) -> int:
+    root = parts.folder(con)
+    files = {path: ids and [*map(parts.signed_id, ids)] for path, _, ids in parts.counted(con, table)}
+    fewer = 0
+    with transaction(con):
+        for paths in _together(con, table):
+            kept = [files[path] for path in paths]
+            made = merge([root / path for path in paths], kept, root / table)
+            values = {"paths": list(paths), "path": str(made.relative_to(root)), "bytes": made.stat().st_size}
+            # Each file has its share of the bytes.
+            con.execute(
+                "CREATE OR REPLACE TEMP TABLE merged AS SELECT table_name, $path AS path, sum(rows) AS rows, "
+                "($bytes * sum(rows) / sum(sum(rows)) OVER ())::UBIGINT AS bytes, file_id, min(written_from), "
+                "max(written_to), any_value(columns) FROM meta.part WHERE list_contains($paths, path) "
+                "GROUP BY table_name, file_id",
+                values,
+            )
+            for name in ("part", "part_hole"):
+                con.execute(f"DELETE FROM meta.{name} WHERE list_contains($paths, path)", {"paths": list(paths)})
+            con.execute("INSERT INTO meta.part FROM merged")
+            con.execute("DROP TABLE merged")
+            fewer += len(paths) - 1
+        parts.make_views(con, [table])
+    return fewer
+
+
+def _together(con: duckdb.DuckDBPyConnection, table: str) -> Iterator[Sequence[str]]:
+    """Small parts of a table that become one: of the same columns and month, in the order of their times."""
+    rows = con.execute(
+        "SELECT path, any_value(columns), min(written_from), sum(bytes) AS bytes FROM meta.part "
+        "WHERE table_name = ? GROUP BY path HAVING sum(bytes) < ? ORDER BY 2, 3, 1",
+        [table, SMALL_BYTES],
+    ).fetchall()
+    group: list[str] = []
+    size, key = 0, None
+    for path, columns, written_from, bytes_ in rows:
+        if (columns, _month(written_from)) != key or size + bytes_ > _MERGED_BYTES:
+            if len(group) > 1:
+                yield group
+            group, size, key = [], 0, (columns, _month(written_from))
+        group.append(path)
+        size += bytes_
+    if len(group) > 1:
+        yield group
+
+
+def _month(written: int | None) -> str | None:
+    """The year and about the month of a time of writing, whose first half is the date of SMF, 0cyydddF."""
+    if written is None:
+        return None
+    date = f"{written >> 32:08x}"
+    return f"{date[:4]} {(int(date[4:7]) - 1) // 31}" if date[:7].isdigit() else date
