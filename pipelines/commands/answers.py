@@ -61,11 +61,11 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Predict a system at a load: metrics and bottleneck."""
-    asked = planned(plan, at)
+    question = planned(plan, at)
     from model.capacity import ask
 
-    found = ask.predict(_champion(), system, asked).to_dict()
-    _show(found, as_json, lambda answer: answer_text.answer(answer, details))
+    prediction = ask.predict(_champion(), system, question).to_dict()
+    _show(prediction, as_json, lambda answer: answer_text.answer(answer, details))
 
 
 def size(
@@ -83,13 +83,13 @@ def size(
     """Find the fewest engines for a load within targets. Give a busy target, a response target or both."""
     if max_busy_pct is None and not max_response_ms:
         raise typer.BadParameter("name a target: --max-busy-pct, --max-response-ms or both")
-    asked, response_ms = keys(at), response_target(max_response_ms)
+    question, response_ms = keys(at), response_target(max_response_ms)
     from model.capacity import ask
 
     targets = {"max_busy_pct": max_busy_pct, "max_response_ms": response_ms}
-    found = ask.size(_champion(), system, asked, **targets, machines=machine or ())
-    _show(found, as_json, answer_text.sizing)
-    if found["engines"]["value"] is None:
+    answer = ask.size(_champion(), system, question, **targets, machines=machine or ())
+    _show(answer, as_json, answer_text.sizing)
+    if answer["engines"]["value"] is None:
         raise typer.Exit(Exit.OUT_OF_REACH)
 
 
@@ -103,12 +103,12 @@ def max_rate(
     as_json: Json = False,
 ) -> None:
     """Find the highest rate within targets. Reports the limiting resource and the next one."""
-    asked, response_ms = keys(at), response_target(max_response_ms)
+    question, response_ms = keys(at), response_target(max_response_ms)
     from model.capacity import ask
 
-    found = ask.max_rate(_champion(), system, asked, max_busy_pct=max_busy_pct, max_response_ms=response_ms)
-    _show(found, as_json, answer_text.max_rate)
-    if not found["etr_tps"]["value"]:
+    answer = ask.max_rate(_champion(), system, question, max_busy_pct=max_busy_pct, max_response_ms=response_ms)
+    _show(answer, as_json, answer_text.max_rate)
+    if not answer["etr_tps"]["value"]:
         raise typer.Exit(Exit.OUT_OF_REACH)
 
 
@@ -128,12 +128,12 @@ def sweep(
     as_json: Json = False,
 ) -> None:
     """Repeat a prediction over a range of one key."""
-    (key, first, last, count), asked = span(over), keys(at)
+    (key, first, last, count), question = span(over), keys(at)
     from model.capacity import ask
 
     values = ask.spaced(key, first, last, count)
-    found = ask.sweep(_champion(), system, key, values, at=asked, metrics=metric or ())
-    _show(found, as_json, partial(answer_text.sweep, chosen=bool(metric)))
+    answer = ask.sweep(_champion(), system, key, values, at=question, metrics=metric or ())
+    _show(answer, as_json, partial(answer_text.sweep, chosen=bool(metric)))
 
 
 def what_if(
@@ -148,8 +148,8 @@ def what_if(
     now, then = keys(at), keys(changed, "--with")
     from model.capacity import ask
 
-    found = ask.compare(_champion(), system, now, {**now, **then})
-    _show(found, as_json, answer_text.what_if)
+    comparison = ask.compare(_champion(), system, now, {**now, **then})
+    _show(comparison, as_json, answer_text.what_if)
 
 
 def headroom(
@@ -163,19 +163,19 @@ def headroom(
     as_json: Json = False,
 ) -> None:
     """Predict when a system reaches its targets. Dates follow the historical trend or a plan."""
-    asked, response_ms = planned(plan, at), response_target(max_response_ms)
+    question, response_ms = planned(plan, at), response_target(max_response_ms)
     from model.capacity import ask
 
-    found = ask.headroom(_champion(), system, asked, max_busy_pct=max_busy_pct, max_response_ms=response_ms)
-    _show(found, as_json, answer_text.headroom)
+    answer = ask.headroom(_champion(), system, question, max_busy_pct=max_busy_pct, max_response_ms=response_ms)
+    _show(answer, as_json, answer_text.headroom)
 
 
 def explain(system: SystemName, at: At = None, as_json: Json = False) -> None:
     """Break an answer down. Reports demand by component and the sources of uncertainty."""
-    asked = keys(at)
+    question = keys(at)
     from model.capacity import ask
 
-    _show(ask.explain(_champion(), system, asked), as_json, answer_text.explanation)
+    _show(ask.explain(_champion(), system, question), as_json, answer_text.explanation)
 
 
 def forecast_msu(
@@ -191,8 +191,8 @@ def forecast_msu(
     from serve.snapshot import Snapshot
 
     recorded = recorded_msu(Snapshot(Home.from_environment().snapshot))
-    found = forecast(_champion(), recorded, system=system, at=planned(plan, at), weeks=weeks)
-    _show(found, as_json, answer_text.forecast_msu)
+    answer = forecast(_champion(), recorded, system=system, at=planned(plan, at), weeks=weeks)
+    _show(answer, as_json, answer_text.forecast_msu)
 
 
 def batch(
@@ -207,14 +207,14 @@ def batch(
 
     given = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     try:
-        asked = many.BatchQuestion.model_validate(json.loads(given))
+        body = many.BatchQuestion.model_validate(json.loads(given))
     except json.JSONDecodeError as error:
         raise EtalonError(f"{file}: is not JSON: {error}", Exit.QUESTION) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise EtalonError(f"{file}: {problems.said(first)} (docs/service.md shows how)", Exit.QUESTION) from error
     champion = _champion()
-    replies = [answer(champion, one.kind, json.loads(one.question.arguments())) for one in asked.questions]
+    replies = [answer(champion, one.kind, json.loads(one.question.arguments())) for one in body.questions]
     answers = many.joined(champion["model_version"], [(reply.status, reply.body) for reply in replies])
     typer.echo(documents.dumps(json.loads(answers), indent=2))
 
@@ -224,15 +224,15 @@ def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str
 
     A separator that no KEY= follows belongs to the value, as in the level `513 databases, 6-way`.
     """
-    found: dict[str, float | str] = {}
+    values: dict[str, float | str] = {}
     for pair in (part for item in given or () for part in re.split(SEPARATOR, item)):
         key, equals, value = (piece.strip() for piece in pair.partition("="))
         if not equals or not key or not value:
             raise typer.BadParameter(f"{option} must be KEY=VALUE (got {pair!r})")
-        if key in found:
+        if key in values:
             raise typer.BadParameter(f"{option} has {key} twice: give it once")
-        found[key] = _typed(key, value, option)
-    return found
+        values[key] = _typed(key, value, option)
+    return values
 
 
 def _typed(key: str, value: str, option: str) -> float | str:
@@ -266,7 +266,7 @@ def planned(plan: Path | None, given: list[str] | None) -> dict[str, float | str
 
 def response_target(given: list[str] | None) -> float | dict[str, float] | None:
     """`["40"]` as the target of every class, `["ONLHI=40", "BATCH=4000"]` as those of classes; None for none."""
-    option, found = "--max-response-ms", dict[str, float]()
+    option, targets = "--max-response-ms", dict[str, float]()
     for name, equals, value in (item.rpartition("=") for item in given or ()):
         name = name.strip()
         try:
@@ -275,16 +275,16 @@ def response_target(given: list[str] | None) -> float | dict[str, float] | None:
             raise typer.BadParameter(f"{option} must be N or CLASS=N (got {name + equals + value!r})") from None
         if bool(equals) is not bool(name):
             raise typer.BadParameter(f"{option}: name the class before =, or leave = out for every class")
-        if name in found:
+        if name in targets:
             raise typer.BadParameter(f"{option} has {name or 'the target of every class'} twice: give it once")
-        found[name] = number
-    if "" in found and len(found) > 1:
+        targets[name] = number
+    if "" in targets and len(targets) > 1:
         raise typer.BadParameter(f"{option}: give one number for every class, or one for each of some")
-    return found.get("", found or None)
+    return targets.get("", targets or None)
 
 
 def span(given: str) -> tuple[str, float, float, int | None]:
-    """`etr_tps=100:200:11` as key, first and last value, and the number of steps if it is said."""
+    """`etr_tps=100:200:11` as key, first and last value, and the number of steps if given."""
     key, equals, values = (piece.strip() for piece in given.partition("="))
     parts = values.split(":")
     try:
@@ -301,5 +301,5 @@ def _champion() -> Mapping[str, Any]:
     return steps.champion(Home.from_environment())
 
 
-def _show(found: dict[str, Any], as_json: bool, words: Callable[[dict[str, Any]], str]) -> None:
-    typer.echo(documents.dumps(found, indent=2) if as_json else words(found))
+def _show(answer: dict[str, Any], as_json: bool, words: Callable[[dict[str, Any]], str]) -> None:
+    typer.echo(documents.dumps(answer, indent=2) if as_json else words(answer))

@@ -22,24 +22,24 @@ def questions(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")] = False,
 ) -> None:
     """Answer a planner's question, or list all questions."""
-    from pipelines import questions as known
+    from pipelines import questions as catalogue
 
     if name is None:
-        rows = [{"name": each.name, "question": each.title} for each in known.questions().values()]
+        rows = [{"name": each.name, "question": each.title} for each in catalogue.questions().values()]
         typer.echo(text.table(rows))
         return
-    asked = known.question(name)
+    question = catalogue.question(name)
     if as_sql:
-        typer.echo(asked.sql.strip())
+        typer.echo(question.sql.strip())
         return
-    found = known.answer(Home.from_environment().snapshot, asked)
+    answer = catalogue.answer(Home.from_environment().snapshot, question)
     if as_json:
-        typer.echo(documents.dumps(found.to_pylist(), indent=2))
+        typer.echo(documents.dumps(answer.to_pylist(), indent=2))
     elif as_csv:
         from pipelines import csv_rows
 
         sys.stdout.flush()
-        csv_rows.write(found, sys.stdout.buffer)
+        csv_rows.write(answer, sys.stdout.buffer)
     else:
-        typer.echo(f"{asked.title} {asked.remark}\n")
-        typer.echo(known.shown(asked, found))
+        typer.echo(f"{question.title} {question.remark}\n")
+        typer.echo(catalogue.shown(question, answer))

@@ -34,7 +34,7 @@ def r4ha(
     """Show the R4HA of a billing month by hours, as SCRT does.
 
     By CPC, capacity group, LPAR and product, within defined and group capacity. Costs need prices in prices.csv. SCRT
-    itself decides the bill.
+    decides the bill.
     """
     from serve import billing, cpcs
     from serve.snapshot import Snapshot
@@ -43,24 +43,24 @@ def r4ha(
     steps.require_snapshot(home)
     snapshot, calendar = Snapshot(home.snapshot), steps.calendar(home)
     of_hours, of_intervals = (calendar.condition(shift, column) for column in ("hour_local", "interval_start_local"))
-    found = billing.month(snapshot, steps.prices(home), _month(month), shift, (of_hours, of_intervals))
-    if found.month is None:
-        known = ", ".join(one.month[:7] for one in found.months) or "none"
-        raise EtalonError(f"--month {month}: no records of this month; loaded billing months: {known}", Exit.QUESTION)
+    bill = billing.month(snapshot, steps.prices(home), _month(month), shift, (of_hours, of_intervals))
+    if bill.month is None:
+        months = ", ".join(one.month[:7] for one in bill.months) or "none"
+        raise EtalonError(f"--month {month}: no records of this month; loaded billing months: {months}", Exit.QUESTION)
     if name is None:
-        rows = [_peak(one, found.currency) for one in found.peaks]
-        head = f"billing month {found.month[:7]} (2nd to 1st)" + (f", shift {shift}" if shift else "")
-        typer.echo(found.model_dump_json(indent=2) if as_json else f"{head}\n{text.table(rows)}\n  note: {found.note}")
+        rows = [_peak(one, bill.currency) for one in bill.peaks]
+        head = f"billing month {bill.month[:7]} (2nd to 1st)" + (f", shift {shift}" if shift else "")
+        typer.echo(bill.model_dump_json(indent=2) if as_json else f"{head}\n{text.table(rows)}\n  note: {bill.note}")
         return
     cpc = cpcs.find(snapshot, name)
     wanted = name if cpc is None else cpc.name
-    named = [one for one in found.peaks if one.name.casefold() == wanted.casefold()]
+    named = [one for one in bill.peaks if one.name.casefold() == wanted.casefold()]
     if not named:
-        known = ", ".join(dict.fromkeys(one.name for one in found.peaks))
-        raise EtalonError(f"{name}: unknown name in billing month {found.month[:7]}: {known}", Exit.QUESTION)
+        names = ", ".join(dict.fromkeys(one.name for one in bill.peaks))
+        raise EtalonError(f"{name}: unknown name in billing month {bill.month[:7]}: {names}", Exit.QUESTION)
     answers = []
     for one in named:
-        hours = billing.hours(snapshot, one.scope, one.name, one.cpc, dt.date.fromisoformat(found.month), of_hours)
+        hours = billing.hours(snapshot, one.scope, one.name, one.cpc, dt.date.fromisoformat(bill.month), of_hours)
         peak_at = dt.datetime.fromisoformat(one.peak_at)
         answers.append((one, hours, billing.classes(snapshot, one.scope, one.name, one.cpc, peak_at)))
     if as_json:
@@ -72,14 +72,14 @@ def r4ha(
             }
             for one, hours, parts in answers
         ]
-        typer.echo(documents.dumps({"month": found.month, "found": shown, "note": found.note}, indent=2))
+        typer.echo(documents.dumps({"month": bill.month, "found": shown, "note": bill.note}, indent=2))
         return
     for one, hours, parts in answers:
-        typer.echo(f"{SCOPES[one.scope]} {one.name}, billing month {found.month[:7]}: the highest hours")
+        typer.echo(f"{SCOPES[one.scope]} {one.name}, billing month {bill.month[:7]}: the highest hours")
         typer.echo(text.table([_hour(hour) for hour in hours.highest]))
         typer.echo(f"\nMSU of the four hours that end with the hour of {_minute(one.peak_at)}, by service class")
         typer.echo(text.table(_parts(parts.classes)))
-    typer.echo(f"  note: {found.note}")
+    typer.echo(f"  note: {bill.note}")
 
 
 def _month(given: str | None) -> dt.date | None:

@@ -75,27 +75,33 @@ def compare(
 
     band = 1.0 if band is None else band
     home = Home.from_environment()
-    found = comparing.compare(
+    comparison = comparing.compare(
         home, runs, band_pct=band, confidence=confidence, equal_busy_pct=equal_busy, steady_points=steady_band
     )
-    written = comparing.write(found, out or home.root / "comparisons" / comparing.folder_name(runs))
+    written = comparing.write(comparison, out or home.root / "comparisons" / comparing.folder_name(runs))
     if as_json:
-        typer.echo(documents.dumps(report.as_dict(found), indent=2))
+        typer.echo(documents.dumps(report.as_dict(comparison), indent=2))
     else:
-        for run in found.runs:
+        for run in comparison.runs:
             typer.echo(report.run_line(run))
         typer.echo(
-            "\n" + text.columns(report.heads(found), [report.cells(found, row) for row in report.shown(found.rows)])
-        )
-        if found.equal_busy:
-            typer.echo(f"\nat equal busy of {found.equal_busy_pct:.2f} %")
-            typer.echo(
-                text.columns(report.heads(found), [report.cells(found, row) for row in report.shown(found.equal_busy)])
+            "\n"
+            + text.columns(
+                report.heads(comparison), [report.cells(comparison, row) for row in report.shown(comparison.rows)]
             )
-        typer.echo("\n" + "\n".join(report.notes(found)))
+        )
+        if comparison.equal_busy:
+            typer.echo(f"\nat equal busy of {comparison.equal_busy_pct:.2f} %")
+            typer.echo(
+                text.columns(
+                    report.heads(comparison),
+                    [report.cells(comparison, row) for row in report.shown(comparison.equal_busy)],
+                )
+            )
+        typer.echo("\n" + "\n".join(report.notes(comparison)))
     for path in (written.html, written.markdown, written.csv):
         typer.echo(str(path), err=True)
-    for path in comparing.save_figures(found, save_figures) if save_figures is not None else ():
+    for path in comparing.save_figures(comparison, save_figures) if save_figures is not None else ():
         typer.echo(str(path), err=True)
 
 
@@ -129,16 +135,16 @@ def _weeks(system: str, change: str | None, shift: str, as_json: bool) -> None:
     changes = periods.compared(snapshot, system, a, b, during=during)
     spans = {"a_from": a[0], "a_to": a[1], "b_from": b[0], "b_to": b[1]}
     if as_json:
-        found: dict[str, Any] = {"system": system, **{key: one.isoformat() for key, one in spans.items()}}
-        found["changes"] = [one.model_dump() for one in changes]
-        typer.echo(documents.dumps(found, indent=2))
+        document: dict[str, Any] = {"system": system, **{key: one.isoformat() for key, one in spans.items()}}
+        document["changes"] = [one.model_dump() for one in changes]
+        typer.echo(documents.dumps(document, indent=2))
         return
     typer.echo(f"{system}: {a[0]} to {a[1]} against {b[0]} to {b[1]}" + (f", shift {shift}" if shift else ""))
     typer.echo(text.table([_row(one) for one in changes]) if changes else "no hour of the week is in both periods")
 
 
 def _row(one: Any) -> dict[str, Any]:
-    known = one.lo_pct is not None
+    has_interval = one.lo_pct is not None
     return {
         "metric": one.metric,
         "of": one.class_name,
@@ -146,6 +152,6 @@ def _row(one: Any) -> dict[str, Any]:
         "after": one.b,
         "unit": text.unit_sign(one.unit),
         "change": f"{one.change_pct:+.1f} %",
-        "90 % interval": f"{one.lo_pct:.1f} … {one.hi_pct:.1f} %" if known else "–",
+        "90 % interval": f"{one.lo_pct:.1f} … {one.hi_pct:.1f} %" if has_interval else "–",
         "significant": {True: "yes", False: "no", None: "too few days"}[one.significant],
     }

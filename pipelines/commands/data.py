@@ -12,7 +12,7 @@ import typer
 
 from model import documents
 from pipelines import forms, runners, steps, text
-from pipelines import layouts as own
+from pipelines import layouts as record_layouts
 from pipelines.commands import twins
 from pipelines.exits import EtalonError, Exit
 from pipelines.home import Home
@@ -34,7 +34,7 @@ class Reload(StrEnum):
 
 
 class ReadAs(StrEnum):
-    """Kinds of file that `ingest` can be told to expect; those of `ingest.formats.identify.Kind` that hold records."""
+    """Kinds of file that `ingest --kind` accepts: those of `ingest.formats.identify.Kind` that contain records."""
 
     SMF = "smf"
     IMS_LOG = "ims_log"
@@ -146,7 +146,7 @@ def ingest(
             paths,
             reload=reload.value,
             progress=report_progress,
-            own_layouts=layouts,
+            layout_folders=layouts,
             kind=kind.value if kind else None,
             runner=engine,
         )
@@ -160,7 +160,7 @@ def ingest(
             typer.echo(f"etalon: {report.message}", err=True)
         if report.overlap:
             typer.echo(f"etalon: {overlap(report)}", err=True)
-    for line in outdated(reports, own.registry(home, layouts)):
+    for line in outdated(reports, record_layouts.registry(home, layouts)):
         typer.echo(f"etalon: {line}", err=True)
     code = exit_code(reports)
     if code:
@@ -185,11 +185,11 @@ def overlap(report: Any) -> str:
     )
 
 
-def outdated(reports: list[Any], known: Any) -> list[str]:
+def outdated(reports: list[Any], registry: Any) -> list[str]:
     """Files that were loaded when there was no layout yet for some of their records, and how to load them anew."""
     lines = []
     for report in reports:
-        now = [kind for kind in report.skipped if report.status == "unchanged" and described(kind, known)]
+        now = [kind for kind in report.skipped if report.status == "unchanged" and described(kind, registry)]
         if now:
             count = text.counted(sum(report.skipped[kind] for kind in now), "record")
             lines.append(
@@ -199,15 +199,15 @@ def outdated(reports: list[Any], known: Any) -> list[str]:
     return lines
 
 
-def described(kind: str, known: Any) -> bool:
-    """Whether a layout is known for records skipped as `type`, `type.subtype`, `ims.code` or `dcollect.kind`."""
+def described(kind: str, registry: Any) -> bool:
+    """Whether there is a layout for records skipped as `type`, `type.subtype`, `ims.code` or `dcollect.kind`."""
     first, _, second = kind.partition(".")
     if first == "ims":
-        # The ledger counts by code alone: with subcodes of its own a layout may be in force and leave some records out.
-        return (int(second, 16), None) in known.logged("ims")
+        # The ledger counts by code only: a layout with subcodes may be in force and still leave records out.
+        return (int(second, 16), None) in registry.logged("ims")
     if first == "dcollect":
-        return (int.from_bytes(second.ljust(2).encode("cp037")), None) in known.logged("dcollect")
-    return first.isdecimal() and known.layout_for(int(first), int(second or 0)) is not None
+        return (int.from_bytes(second.ljust(2).encode("cp037")), None) in registry.logged("dcollect")
+    return first.isdecimal() and registry.layout_for(int(first), int(second or 0)) is not None
 
 
 def loaded(reports: list[Any]) -> str:
@@ -264,8 +264,8 @@ def build(
     if not to_publish:
         return
     verdict = judged(home, reporter, steps.judge)
-    for found in verdict.problems:
-        typer.echo(f"etalon: {problem(found)}", err=True)
+    for finding in verdict.problems:
+        typer.echo(f"etalon: {problem(finding)}", err=True)
     if verdict.verdict == "fail":
         raise EtalonError(f"not published: a critical expectation failed; see {verdict.report}", Exit.QUALITY)
     held_back = held.unpublished(home)
@@ -276,11 +276,11 @@ def build(
         raise EtalonError("\n".join(("published without the records that are held back", *held_back)), Exit.HELD_BACK)
 
 
-def problem(found: Any) -> str:
+def problem(finding: Any) -> str:
     """An expectation that is not met, in one line: what was expected, where it is not so, what to do."""
-    first = f", such as {found.first}" if found.first else ""
-    amount = f"{found.unexpected:,} of {found.checked:,}"
-    return f"{found.severity}: not met for {amount}{first}: {found.expected}. {found.advice}"
+    first = f", such as {finding.first}" if finding.first else ""
+    amount = f"{finding.unexpected:,} of {finding.checked:,}"
+    return f"{finding.severity}: not met for {amount}{first}: {finding.expected}. {finding.advice}"
 
 
 def judged(home: Home, reporter: Reporter, check: Callable[[Home], Any]) -> Any:
@@ -302,13 +302,13 @@ def check(as_json: Json = False) -> None:
     else:
         rows = [
             {
-                "status": found.status,
-                "rule": found.rule,
-                "subject": found.subject,
-                "rows": found.unexpected,
-                "what to do": found.advice,
+                "status": finding.status,
+                "rule": finding.rule,
+                "subject": finding.subject,
+                "rows": finding.unexpected,
+                "what to do": finding.advice,
             }
-            for found in verdict.problems
+            for finding in verdict.problems
         ]
         if rows:
             typer.echo(text.table(rows) + "\n")
@@ -417,9 +417,9 @@ def decode(
                 f"{to.value} is not text and cannot go to a terminal: redirect it, or add --out DIR"
             )
     home = Home.from_environment()
-    known, limits = own.registry(home, layouts), partial(steps.unpacking, home)
+    registry, limits = record_layouts.registry(home, layouts), partial(steps.unpacking, home)
     reports = decoding.decode_file(
-        file, to.value, out, known, tables=wanted, dictionaries=dictionaries or (), limits=limits
+        file, to.value, out, registry, tables=wanted, dictionaries=dictionaries or (), limits=limits
     )
     counts = sum((Counter(report.rows) for report in reports), Counter())
     shown = {name: count for name, count in sorted(counts.items()) if not wanted or name in wanted}

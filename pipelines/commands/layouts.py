@@ -1,4 +1,4 @@
-"""Layouts of an installation's own: made from the listings of its own assemblies."""
+"""Layouts of an installation, made from the listings of its assemblies."""
 
 from pathlib import Path
 from typing import Annotated
@@ -48,14 +48,14 @@ def import_listing(
         raise typer.BadParameter("name --section LAYOUT.SECTION, or --type N for records without a layout")
     home = Home.from_environment()
     try:
-        found = read_listing(listing.read_text(encoding="utf-8", errors="replace"))
+        dsects = read_listing(listing.read_text(encoding="utf-8", errors="replace"))
     except OSError as error:
         raise EtalonError(f"{listing}: cannot be read: {error.strerror}", Exit.NO_INPUT) from None
     except ValueError as error:
         raise EtalonError(f"{listing}: {error}", Exit.NO_INPUT) from None
-    chosen = [each for each in found if dsect is None or each.name == dsect]
+    chosen = [each for each in dsects if dsect is None or each.name == dsect]
     if len(chosen) != 1:
-        names = ", ".join(each.name for each in found)
+        names = ", ".join(each.name for each in dsects)
         raise EtalonError(f"{listing}: holds {names}; name one with --dsect", Exit.NO_INPUT)
     try:
         if section is None:
@@ -77,9 +77,9 @@ def import_listing(
 
 def _section(home: Home, name: str) -> tuple:
     """The layout and section that LAYOUT.SECTION names."""
-    known = layouts.registry(home)
+    registry = layouts.registry(home)
     wanted, _, part = name.partition(".")
-    for layout in known.layouts:
+    for layout in registry.layouts:
         if layout.name == wanted:
             for section in layout.sections:
                 if section.name == part:

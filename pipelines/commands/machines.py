@@ -1,4 +1,4 @@
-"""The ratings of machines: what is known, and the import of what a Linux LPAR prints of its machine."""
+"""The ratings of machines, and their import from the machine description that a Linux LPAR prints."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,8 +36,8 @@ def machines(
     from model.hardware.ratings import rated_machines
 
     rows: list[dict[str, Any]] = []
-    known = rated_machines(steps.imported_ratings(Home.from_environment()))
-    for one in known:
+    catalogue = rated_machines(steps.imported_ratings(Home.from_environment()))
+    for one in catalogue:
         by_engines = {f"SU/s of {n}": round(one.su_per_s(n)) for n in ENGINES}
         about = {"confidence": one.ratings[0].confidence, "source": one.ratings[0].source}
         rows.append(
@@ -46,7 +46,7 @@ def machines(
     if not as_json:
         typer.echo(text.table(rows))
         return
-    listed = [
+    entries = [
         {"machine": one.id, "title": one.title, "machine_type": one.machine_type, "n_way_source": one.n_way.source}
         | {
             "ratings": [
@@ -55,9 +55,9 @@ def machines(
                 for n in (ENGINES if len(one.ratings) == 1 else (rating.engines,))
             ]
         }
-        for one in known
+        for one in catalogue
     ]
-    typer.echo(documents.dumps({"machines": listed}, indent=2))
+    typer.echo(documents.dumps({"machines": entries}, indent=2))
 
 
 def import_(

@@ -45,12 +45,12 @@ def systems(
             bundle = steps.champion(home)
         except StateDamaged as error:
             typer.echo(f"etalon: without predictions: {error}", err=True)
-    can_be_asked = askable(bundle)
-    known, rendered = {name: catalogue.system(name) for name in catalogue.systems()}, set(renderable())
-    own = sorted({*can_be_asked, *provenance.published(home)} - {"", *known})
+    answerable = askable(bundle)
+    references, rendered = {name: catalogue.system(name) for name in catalogue.systems()}, set(renderable())
+    installed = sorted({*answerable, *provenance.published(home)} - {"", *references})
     rows: list[dict[str, Any]] = []
-    for name in (*own, *sorted(known)):
-        about = known.get(name)
+    for name in (*installed, *sorted(references)):
+        about = references.get(name)
         rows.append(
             {
                 "system": name,
@@ -60,22 +60,24 @@ def systems(
                 "reproducible": about.reproducible if about else 0,
                 "statements": len(about.figures) - len(about.values) if about else 0,
                 "lab": name in rendered,
-                "predict": name in can_be_asked,
+                "predict": name in answerable,
             }
         )
     if as_json:
         gates = {name: one.gate for name, one in bundle["systems"].items()}
         typer.echo(documents.dumps({"systems": [row | {"gate": gates.get(row["system"])} for row in rows]}, indent=2))
         return
-    if own:
-        typer.echo(text.table([_own(name, bundle["systems"].get(name), name in can_be_asked) for name in own]))
-    if own and not reference:
-        typer.echo(f"\nand {len(known)} reference systems, which `etalon systems --reference` lists")
+    if installed:
+        typer.echo(
+            text.table([_system_line(name, bundle["systems"].get(name), name in answerable) for name in installed])
+        )
+    if installed and not reference:
+        typer.echo(f"\nand {len(references)} reference systems, which `etalon systems --reference` lists")
     else:
-        typer.echo(("\n" if own else "") + text.table(rows[len(own) :]))
+        typer.echo(("\n" if installed else "") + text.table(rows[len(installed) :]))
 
 
-def _own(name: str, parameters: "SystemParameters | None", predict: bool) -> dict[str, Any]:
+def _system_line(name: str, parameters: "SystemParameters | None", predict: bool) -> dict[str, Any]:
     """A line about a system of the installation: `parameters` are its part of the bundle, None where it has none."""
     if parameters is None:
         blank = dict.fromkeys(("CPC", "CPs", "zIIPs", "records", "gate"))
@@ -151,8 +153,8 @@ def validate(
         typer.echo(documents.dumps(levels.to_dict(), indent=2) if as_json else levels.to_text())
         return
     with Reporter().step("predicting held-out data"):
-        found = steps.validate(Home.from_environment())
-    plain = found.to_dict()
+        validation = steps.validate(Home.from_environment())
+    plain = validation.to_dict()
     if as_json:
         typer.echo(documents.dumps(plain, indent=2))
     else:
@@ -165,5 +167,5 @@ def validate(
         )
         shown = [text.table([*map(documents.for_readers, rows)], heads) for rows, heads in tables if rows]
         typer.echo("\n\n".join(shown))
-    if not found.passed:
+    if not validation.passed:
         raise EtalonError("no system passes its validation gate", Exit.GATE)

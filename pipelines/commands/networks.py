@@ -121,8 +121,8 @@ def simulate(
             typer.echo(_replayed(network, replay, seed, as_json))
             return
         with Reporter().step(f"simulating {network.name}"):
-            found = run(network, **options, details=True)
-    typer.echo(documents.dumps(report.as_dict(found), indent=2) if as_json else report.as_text(found))
+            simulation = run(network, **options, details=True)
+    typer.echo(documents.dumps(report.as_dict(simulation), indent=2) if as_json else report.as_text(simulation))
 
 
 def replay(
@@ -135,11 +135,11 @@ def replay(
 ) -> None:
     """Replay recorded transactions on a calibrated system. Reports simulated and recorded response times."""
     with _refusals(), Reporter().step(f"replaying recorded transactions through {system}"):
-        asked_at, rows = transactions.replayed(Home.from_environment(), _champion(), system, keys(at), seed)
+        load, rows = transactions.replayed(Home.from_environment(), _champion(), system, keys(at), seed)
     if as_json:
-        typer.echo(documents.dumps({"system": system, "at": asked_at, "classes": rows}, indent=2))
+        typer.echo(documents.dumps({"system": system, "at": load, "classes": rows}, indent=2))
     else:
-        typer.echo(answer_text.replay(system, asked_at, rows))
+        typer.echo(answer_text.replay(system, load, rows))
 
 
 def export_network(
@@ -158,12 +158,12 @@ def export_network(
         out.write_text(written, encoding="utf-8")
 
 
-def _simulate_system(system: str, asked: dict[str, Any], options: dict[str, Any], as_json: bool) -> None:
+def _simulate_system(system: str, load: dict[str, Any], options: dict[str, Any], as_json: bool) -> None:
     from model.capacity.simulation import simulate_system
 
     with _refusals(), Reporter().step(f"simulating {system}"):
-        found = simulate_system(_champion(), system, asked, **options).to_dict()
-    typer.echo(documents.dumps(found, indent=2) if as_json else answer_text.answer(found, details=True))
+        answer = simulate_system(_champion(), system, load, **options).to_dict()
+    typer.echo(documents.dumps(answer, indent=2) if as_json else answer_text.answer(answer, details=True))
 
 
 def _champion() -> Any:
@@ -212,11 +212,11 @@ def _replayed(network: "Network", source: str, seed: int, as_json: bool) -> str:
 
     records = recorded(network, _columns(source))
     with Reporter().step(f"replaying {len(records.arrival_s):,} transactions through {network.name}"):
-        found, left_s = run(network, records.arrival_s, records.classes, records.work_s, seed=seed, details=True)
+        simulation, left_s = run(network, records.arrival_s, records.classes, records.work_s, seed=seed, details=True)
     rows = report.replayed_rows(network, records, np.asarray(left_s))
     if as_json:
-        return documents.dumps(report.as_dict(found) | {"replayed": rows}, indent=2)
-    return report.as_text(found) + "\n" + report.replayed_as_text(rows)
+        return documents.dumps(report.as_dict(simulation) | {"replayed": rows}, indent=2)
+    return report.as_text(simulation) + "\n" + report.replayed_as_text(rows)
 
 
 def _columns(source: str) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def _columns(source: str) -> dict[str, Any]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What the exact methods and the simulator refuse is a question that cannot be answered as asked, not a fault."""
+    """Report a refusal by the exact methods or the simulator as a question without an answer, not as a fault."""
     from model.network import NetworkError
     from model.network.simulator import SimulationError
 

@@ -64,10 +64,10 @@ def alerts(
     """
     if context.invoked_subcommand is not None:
         return
-    known = state.alerts.read(Home.from_environment().root)
-    found = [alert for alert in known if everything or alert.state != "closed"]
+    recorded = state.alerts.read(Home.from_environment().root)
+    alerts = [alert for alert in recorded if everything or alert.state != "closed"]
     if as_json:
-        typer.echo(documents.dumps({"alerts": [alert.to_dict() for alert in found]}, indent=2))
+        typer.echo(documents.dumps({"alerts": [alert.to_dict() for alert in alerts]}, indent=2))
         return
     rows = [
         {
@@ -78,10 +78,10 @@ def alerts(
             "alert": alert.text,
             "note": alert.note,
         }
-        for alert in found
+        for alert in alerts
     ]
     typer.echo(text.table(rows) if rows else "no alert is open")
-    for alert in found:
+    for alert in alerts:
         for line in alert.details:
             typer.echo(f"  {alert.id}  {line}")
 

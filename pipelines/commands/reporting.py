@@ -51,9 +51,9 @@ def report(
         )
     chosen = form or Form(ending)
     target = out or Path(f"{file_name(name)}.{chosen}")
-    found = reports.report(Sources.of(Home.from_environment(), shift, max_busy_pct), name)
+    document = reports.report(Sources.of(Home.from_environment(), shift, max_busy_pct), name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(reports.written(found, chosen))
+    target.write_bytes(reports.written(document, chosen))
     typer.echo(str(target))
 
 

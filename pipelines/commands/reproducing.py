@@ -33,19 +33,19 @@ def reproduce(
     from pipelines import reproduction
 
     home = Home.from_environment()
-    found = reproduction.run(home, reproduction.chosen(system), Reporter())
-    written = reproduction.write(found, out or home.root / "reports" / "reproduce")
+    by_system = reproduction.run(home, reproduction.chosen(system), Reporter())
+    written = reproduction.write(by_system, out or home.root / "reports" / "reproduce")
     if as_json:
-        typer.echo(documents.dumps(report.as_dict(found), indent=2))
+        typer.echo(documents.dumps(report.as_dict(by_system), indent=2))
     else:
-        rows = [{"system": name, **report.summary(results)} for name, results in found.items()]
-        typer.echo(text.table([*rows, {"system": "all", **report.total(found)}]))
-        for name, results in found.items():
+        rows = [{"system": name, **report.summary(results)} for name, results in by_system.items()]
+        typer.echo(text.table([*rows, {"system": "all", **report.total(by_system)}]))
+        for name, results in by_system.items():
             for result in results:
                 if result.verdict == FAILING:
                     typer.echo(f"{name}: {report.named(result)}, printed {result.figure.value}: {report.why(result)}")
     for path in (written.html, written.markdown, written.csv):
         typer.echo(str(path), err=True)
-    failing = report.total(found)["failing"]
+    failing = report.total(by_system)["failing"]
     if failing:
         raise EtalonError(f"{failing} published values were not reproduced from the records", Exit.MISSED)

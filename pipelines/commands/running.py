@@ -101,7 +101,7 @@ def lacking(home: Home) -> list[str]:
         "data, or `etalon demo`",
         home.champion: "there is no champion yet, so questions cannot be answered: run `etalon fit`, or `etalon demo`",
     }
-    return [said for path, said in needs.items() if not path.exists()]
+    return [need for path, need in needs.items() if not path.exists()]
 
 
 def doctor(

@@ -37,9 +37,9 @@ def saved(context: typer.Context, as_json: Json = False) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    known = store.read(Home.from_environment().root)
+    questions = store.read(Home.from_environment().root)
     if as_json:
-        typer.echo(documents.dumps({"questions": [one.to_dict() for one in known.values()]}, indent=2))
+        typer.echo(documents.dumps({"questions": [one.to_dict() for one in questions.values()]}, indent=2))
         return
     rows = [
         {
@@ -48,7 +48,7 @@ def saved(context: typer.Context, as_json: Json = False) -> None:
             "nights": str(len(one.answers)),
             "latest answer": _figures(one.answers[-1]) if one.answers else "–",
         }
-        for one in known.values()
+        for one in questions.values()
     ]
     typer.echo(
         text.table(rows) if rows else "no question is saved; use `etalon saved add NAME KIND SYSTEM --at KEY=VALUE`"
@@ -69,12 +69,12 @@ def add(
     """Save a question under a name, and answer it."""
     from serve.questions import ABOUT_SYSTEMS
 
-    asked = keys(at) or {}
+    load = keys(at) or {}
     question: dict[str, Any] = {"system": system}
     if kind == "compare":
-        question |= {"a": asked, "b": {**asked, **(keys(changed) or {})}}
+        question |= {"a": load, "b": {**load, **(keys(changed) or {})}}
     else:
-        question |= {"at": asked} if asked else {}
+        question |= {"at": load} if load else {}
     targets = {"max_busy_pct": max_busy_pct, "max_response_ms": response_target(max_response_ms)}
     question |= {key: value for key, value in targets.items() if value is not None}
     body = next(one for one in ABOUT_SYSTEMS if one.kind == kind)
@@ -96,14 +96,14 @@ def ask(name: Name, as_json: Json = False) -> None:
     one = store.question(store.read(home.root), name)
     from serve.answering import function_of
 
-    found = function_of(one.kind)(steps.champion(home), **one.question)
-    found = found if isinstance(found, dict) else found.to_dict()
+    answer = function_of(one.kind)(steps.champion(home), **one.question)
+    answer = answer if isinstance(answer, dict) else answer.to_dict()
     if as_json:
-        typer.echo(documents.dumps(found, indent=2))
+        typer.echo(documents.dumps(answer, indent=2))
         return
     from pipelines import answer_text
 
-    typer.echo(answer_text.BY_KIND[one.kind](found))
+    typer.echo(answer_text.BY_KIND[one.kind](answer))
 
 
 def history(name: Name, as_json: Json = False) -> None:

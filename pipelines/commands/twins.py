@@ -1,4 +1,4 @@
-"""Twins: their records, the truth of their questions, and the command that sets a model's answers beside it."""
+"""Twins: their records, the truth of their questions, and the command that compares a model's answers with it."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,9 +39,9 @@ def twin(
     from model.lab.twin import write
     from model.lab.twin.comparing import compare
 
-    found, reporter = load(description, seed), Reporter()
-    home = _emptied(Home(Home.from_environment().root / "twins" / found.system_id))
-    lived = _live(found, reporter)
+    loaded_twin, reporter = load(description, seed), Reporter()
+    home = _emptied(Home(Home.from_environment().root / "twins" / loaded_twin.system_id))
+    lived = _live(loaded_twin, reporter)
     with reporter.step("writing and loading the records"):
         steps.ingest(home, write(lived, home.lab))
     with reporter.step("building the marts"):
@@ -51,7 +51,7 @@ def twin(
         steps.fit(home)
     truths = dict(_truths(lived, reporter))
     bundle = steps.champion(home)
-    rows = compare(found, truths, lambda system, at: ask.predict(bundle, system, at).to_dict())
+    rows = compare(loaded_twin, truths, lambda system, at: ask.predict(bundle, system, at).to_dict())
     typer.echo(documents.dumps([asdict(row) for row in rows], indent=2) if as_json else comparison(rows))
 
 
@@ -63,7 +63,7 @@ def _emptied(home: Home) -> Home:
 
 
 def comparison(rows: "Sequence[Compared]") -> str:
-    """The rows as a table, and how many figures held."""
+    """The rows as a table, and the number of intervals that contain the truth."""
     table = text.table(
         [
             {
@@ -108,13 +108,13 @@ def render(path: Path, folder: Path, seed: int | None = None) -> list[Path]:
 
 
 def print_truth(path: Path, seed: int | None, as_json: bool) -> None:
-    """Print the truth of a twin's questions: a table of each as soon as it is known, or one JSON document."""
+    """Print the truth of a twin's questions: a table of each as soon as it is computed, or one JSON document."""
     reporter = Reporter()
-    found = _truths(_live(load(path, seed), reporter), reporter)
+    truths = _truths(_live(load(path, seed), reporter), reporter)
     if as_json:
-        typer.echo(documents.dumps(dict(found), indent=2))
+        typer.echo(documents.dumps(dict(truths), indent=2))
         return
-    for name, answer in found:
+    for name, answer in truths:
         typer.echo(f"{answer_text(name, answer)}\n")
 
 
@@ -126,13 +126,13 @@ def _live(twin: "Twin", reporter: Reporter) -> "Lived":
 
 
 def _truths(lived: "Lived", reporter: Reporter) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each question with its truth, which is a step of its own."""
+    """Each question with its truth, each computed in a separate step."""
     from model.lab.twin import truth
 
-    names, found = [question.name for question in lived.twin.questions], truth(lived)
+    names, answers = [question.name for question in lived.twin.questions], truth(lived)
     for i, name in enumerate(names, 1):
         with reporter.step(f"simulating question {i} of {len(names)}, {name}"):
-            answered = next(found)
+            answered = next(answers)
         yield answered
 
 
