@@ -17,9 +17,9 @@ _MOST_NAMES, _LONGEST = 3, 300
 
 def of_report(report: Any, folder: Path) -> dict[str, Any]:
     """An `ingest.warehouse.FileReport` as plain values; files are called as they are in the landing folder."""
-    found = dict(report.to_dict())
-    here = {name: found[name] and found[name].replace(f"{folder}/", "") for name in ("path", "message")}
-    return {**found, **here}
+    values = dict(report.to_dict())
+    here = {name: values[name] and values[name].replace(f"{folder}/", "") for name in ("path", "message")}
+    return {**values, **here}
 
 
 def came(files: Sequence[Mapping[str, Any]], sums: Sequence[str] = _OF_RECORDS) -> list[dict[str, Any]]:
@@ -29,14 +29,14 @@ def came(files: Sequence[Mapping[str, Any]], sums: Sequence[str] = _OF_RECORDS) 
         wrong = _wrong(file)
         reason = wrong and (", ".join(file.get("reason_codes") or ()) or wrong)
         alike.setdefault(("" if wrong else pattern(file["path"]), file["status"], reason), []).append(file)
-    said = any(map(_wrong, files))
+    has_faults = any(map(_wrong, files))
     return [
         {
             "file": _names([file["path"] for file in group], name),
             "files": len(group),
             "status": status,
             **{what.replace("_", " "): sum(_number(file.get(what)) for file in group) for what in sums},
-            **({"what is wrong": _wrong(group[0])} if said else {}),
+            **({"what is wrong": _wrong(group[0])} if has_faults else {}),
         }
         for (name, status, _), group in alike.items()
     ]

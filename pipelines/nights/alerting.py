@@ -114,12 +114,12 @@ class Hit:
 def raised(
     snapshot: Path, bundle: Mapping[str, Any] | None, rules: Mapping[str, Any], calendar: Calendar, today: dt.date
 ) -> list[dict[str, Any]]:
-    """What the rules find, one entry a cause: name, rule, severity, text and details, by name.
+    """Causes that the rules detect, one entry each: name, rule, severity, text and details, by name.
 
     Parameters
     ----------
     snapshot
-        the published snapshot; rules whose tables it lacks find nothing.
+        the published snapshot; rules whose tables it lacks detect nothing.
     bundle
         the champion; without one, headroom is not looked at.
     today
@@ -127,11 +127,11 @@ def raised(
     """
     measured = {name: rule for name, rule in rules.items() if rule.enabled and rule.kind in _QUERIES}
     hits = [hit for name, rule in measured.items() for hit in _hits(snapshot, name, rule, calendar)]
-    found = by_cause(hits)
+    causes = by_cause(hits)
     for name, rule in rules.items():
         if rule.enabled and rule.kind == "headroom" and bundle is not None:
-            found += short(bundle, name, rule, today)
-    return sorted(found, key=lambda one: one["name"])
+            causes += short(bundle, name, rule, today)
+    return sorted(causes, key=lambda one: one["name"])
 
 
 def by_cause(hits: Sequence[Hit]) -> list[dict[str, Any]]:
@@ -142,15 +142,15 @@ def by_cause(hits: Sequence[Hit]) -> list[dict[str, Any]]:
         over = (one.cause for one in full if one.cpc == hit.cpc and hit.kind != "r4ha" and one.meets(hit))
         return hit.cause if hit.is_of_cpc else next(over, hit.cause)
 
-    found = []
+    causes = []
     for name, group in groupby(sorted(hits, key=lambda hit: (cause(hit), not hit.is_of_cpc, -hit.worst)), cause):
         first, *rest = group
         severity = "failure" if any(hit.severity == "failure" for hit in (first, *rest)) else first.severity
         subjects = {hit.subject for hit in rest} - {first.subject}
         more = f" (and {counted(len(subjects), 'more subject')})" if subjects else ""
         about = {"name": name, "rule": first.rule, "severity": severity, "text": first.text + more}
-        found.append({**about, "details": [hit.text for hit in rest]})
-    return found
+        causes.append({**about, "details": [hit.text for hit in rest]})
+    return causes
 
 
 def short(bundle: Mapping[str, Any], name: str, rule: Any, today: dt.date) -> list[dict[str, Any]]:
@@ -171,12 +171,12 @@ def short(bundle: Mapping[str, Any], name: str, rule: Any, today: dt.date) -> li
         when = f"{resource} reaches its target on {first['value']}{within}"
         text = f"{system}: headroom below {rule.months:g} months: {when}"
         lines.setdefault(cause, []).append((first["value"], text))
-    found = []
+    causes = []
     for cause, of in lines.items():
         (_, first_text), *rest = sorted(of)
         about = {"name": cause, "rule": name, "severity": rule.severity, "text": first_text}
-        found.append({**about, "details": [text for _, text in rest]})
-    return found
+        causes.append({**about, "details": [text for _, text in rest]})
+    return causes
 
 
 def _hits(snapshot: Path, name: str, rule: Any, calendar: Calendar) -> Iterator[Hit]:

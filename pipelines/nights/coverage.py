@@ -83,22 +83,22 @@ def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] 
     with kept_open(snapshot):
         counts = written(snapshot, min(days) - dt.timedelta(weeks=rules.weeks), max(days))
         down = outages(snapshot, min(days), max(days))
-        held = _held_back(snapshot)
+        withheld = _held_back(snapshot)
         seen = [
             (one, lack)
             for one in days
             for lack in _of_day(snapshot, one, day, rules, counts, down)
-            if (lack.system, one) not in held
+            if (lack.system, one) not in withheld
         ]
-    found: dict[tuple[str, str], list[Lack]] = defaultdict(list)
+    by_kind: dict[tuple[str, str], list[Lack]] = defaultdict(list)
     gone = {lack.system for one, lack in seen if one == day and lack.what == "system"}
     for one, lack in seen:
         ended = one == day_before and lack.system not in gone
         due = not lack.last_hour if one == day else lack.last_hour and ended
         # Of a system of which nothing had come, whatever is missing still.
         if due or any((lack.system, kind) in awaited[one] for kind in ("system", *_kinds(lack))):
-            found[lack.system, lack.what].append(replace(lack, days=(str(one),)))
-    return sorted(map(_of_days, found.values()), key=lambda lack: (lack.what != "system", lack.system))
+            by_kind[lack.system, lack.what].append(replace(lack, days=(str(one),)))
+    return sorted(map(_of_days, by_kind.values()), key=lambda lack: (lack.what != "system", lack.system))
 
 
 def _kinds(lack: Lack) -> list[str]:
@@ -121,7 +121,7 @@ def _of_day(
     counts: Counts,
     down: Mapping[str, Sequence[Outage]],
 ) -> Iterator[Lack]:
-    """What is missing of a day, by the weeks before it and the days since then, until the last that is known."""
+    """What is missing of a day, by the weeks before it and the days since then, until the last recorded day."""
     since = day - dt.timedelta(weeks=rules.weeks)
     gone = set()
     recorded = sorted({at.date() for hours in counts.values() for at in hours if since <= at.date() <= until})
@@ -154,7 +154,7 @@ def _of_system(
     others = {kind: _others(recorded, {at.date() for at in hours}, day) for kind, hours in types.items()}
     alike = {kind: _alike(days, day) for kind, days in others.items()}
     usual = {kind: _usual(hours, alike[kind]) for kind, hours in types.items()}
-    # Of days like none before it is known only that a system has records.
+    # On days without earlier days like them, only whether a system has records can be checked.
     some = {kind: _usual(hours, alike[kind] or others[kind]) for kind, hours in types.items()}
     declared = rules.expected.get(system)
     expected = [kind for kind, n in usual.items() if n >= _FEW] if declared is None else declared
@@ -166,11 +166,11 @@ def _of_system(
         before = max((at.date() for hours in types.values() for at in hours if at.date() < day), default=None)
         last = f"; the last records are of {before}" if before else ""
         return [Lack(system, "system", f"{system}: nothing of {day}{last}")]
-    found: list[Lack] = []
+    lacks: list[Lack] = []
     for kind in expected:
         normal = usual.get(kind, 0.0)
         if not came[kind]:
-            found.append(
+            lacks.append(
                 Lack(system, kind, f"{system}: no SMF {kind} of {day}" + (f", usually {normal:,.0f}" if normal else ""))
             )
             continue
@@ -178,10 +178,10 @@ def _of_system(
         lost = [hour for hour in silent if not any(outage.covers(hour, hour + _HOUR) for outage in down)]
         if lost:
             text = f"{system}: no SMF {kind} of {day} {_hours(lost)}"
-            found.append(Lack(system, kind, text, last_hour=[hour.hour for hour in lost] == [23]))
+            lacks.append(Lack(system, kind, text, last_hour=[hour.hour for hour in lost] == [23]))
         elif not silent and 100 * came[kind] < rules.least_pct * normal:
-            found.append(Lack(system, kind, f"{system}: {came[kind]:,} SMF {kind} of {day}, usually {normal:,.0f}"))
-    return stopped + _together(found)
+            lacks.append(Lack(system, kind, f"{system}: {came[kind]:,} SMF {kind} of {day}, usually {normal:,.0f}"))
+    return stopped + _merged(lacks)
 
 
 def _at(outage: Outage) -> str:
@@ -190,7 +190,7 @@ def _at(outage: Outage) -> str:
 
 
 def _hours(hours: Iterable[dt.datetime]) -> str:
-    """Hours in words, those that adjoin together."""
+    """Hours in words; adjoining hours are one span."""
     parts: list[list[int]] = []
     for hour in (at.hour for at in hours):
         if parts and parts[-1][1] == hour:
@@ -200,10 +200,10 @@ def _hours(hours: Iterable[dt.datetime]) -> str:
     return ", ".join(f"from {first:02d}:00 to {last:02d}:00" for first, last in parts)
 
 
-def _together(found: list[Lack]) -> list[Lack]:
+def _merged(lacks: list[Lack]) -> list[Lack]:
     """Lacks that differ only in the record type in one line."""
     by_text: dict[str, list[Lack]] = defaultdict(list)
-    for lack in found:
+    for lack in lacks:
         by_text[lack.text.replace(f"SMF {lack.what}", "SMF {}")].append(lack)
     named = [(text, ", ".join(lack.what for lack in same), same[0]) for text, same in by_text.items()]
     return [replace(first, what=kinds, text=text.replace("{}", kinds)) for text, kinds, first in named]
@@ -218,7 +218,7 @@ def _usual(hours: Mapping[dt.datetime, int], days: Iterable[dt.date]) -> float:
 
 
 def _others(recorded: Iterable[dt.date], had: set[dt.date], day: dt.date) -> list[dt.date]:
-    """The recorded days beside one, from the first that had something on: those without it count as well."""
+    """The recorded days other than `day`, from the first of `had` on; days without records of the kind count, too."""
     return [one for one in recorded if one != day and one >= min(had, default=day)]
 
 
@@ -247,8 +247,8 @@ def outages(snapshot: Path, since: dt.date, until: dt.date) -> dict[str, list[Ou
     """When systems were down in a stretch of days; unknown in a snapshot of an earlier version."""
     from ingest import warehouse
 
-    known = "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'marts' AND table_name = 'fct_gap'"
-    if not warehouse.query(snapshot, known).num_rows:
+    table = "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'marts' AND table_name = 'fct_gap'"
+    if not warehouse.query(snapshot, table).num_rows:
         return {}
     rows = warehouse.query(
         snapshot,
@@ -256,18 +256,18 @@ def outages(snapshot: Path, since: dt.date, until: dt.date) -> dict[str, list[Ou
         "WHERE ipl_local IS NOT NULL AND gap_end_local >= ? AND gap_start_local < ? ORDER BY ALL",
         [since, until + dt.timedelta(days=1)],
     ).to_pylist()
-    found: dict[str, list[Outage]] = defaultdict(list)
+    by_system: dict[str, list[Outage]] = defaultdict(list)
     for row in rows:
-        found[row["smf_sid"]].append(Outage(row["gap_start_local"], row["gap_end_local"], row["ipl_local"]))
-    return found
+        by_system[row["smf_sid"]].append(Outage(row["gap_start_local"], row["gap_end_local"], row["ipl_local"]))
+    return by_system
 
 
 def _held_back(snapshot: Path) -> set[tuple[str, dt.date]]:
     """Systems and days whose records came and are held back; none in a snapshot of an earlier version."""
     from ingest import warehouse
 
-    known = "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'meta' AND table_name = 'held_back'"
-    if not warehouse.query(snapshot, known).num_rows:
+    table = "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'meta' AND table_name = 'held_back'"
+    if not warehouse.query(snapshot, table).num_rows:
         return set()
     rows = warehouse.query(snapshot, "SELECT DISTINCT smf_sid, day FROM meta.held_back").to_pylist()
     return {(row["smf_sid"], row["day"]) for row in rows}

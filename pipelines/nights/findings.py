@@ -1,4 +1,4 @@
-"""What a night found, one line each: sent in messages, counted in its verdict, shown on its page, acknowledged."""
+"""Findings of a night, one line each: sent in messages, counted in its verdict, shown on its page, acknowledged."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ NOT_PUBLISHED = "not published: a critical expectation failed"
 UNDECODED = "First record that could not be decoded"
 #: And what came of all files.
 FILES = "Files"
-#: Rules of data quality that say of files what the line of a night's own files says.
+#: Rules of data quality about files that a line on the night's files already reports.
 RULES_OF_FILES = ("files_were_readable", "nothing_is_quarantined")
 #: Rules of data quality that say of gaps what alerts say of each, with its cause.
 RULES_OF_GAPS = ("intervals_have_no_holes", "smf_lost_no_records")
@@ -25,7 +25,7 @@ _FAULT = "other systems have new models. The last good model of this system, if 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something found.
+    """A finding of a night.
 
     name: what it is on every night. severity: `failure`, `warning`, `news`, or `remark`, which is shown and not sent.
     page: about it, as a path in the state folder. advice: what to do, where more can be said than the text does.
@@ -57,62 +57,62 @@ def undecoded(files: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [file for file in files if file["status"] in lost or file["quarantined"] > 0]
 
 
-def _quarantined(held: Sequence[Mapping[str, Any]]) -> str:
+def _quarantined(files: Sequence[Mapping[str, Any]]) -> str:
     """One line: which files, and of a single one what is wrong with it."""
-    names = ", ".join(Path(file["path"]).name for file in held[:_MOST_FILES])
-    more = f" and {len(held) - _MOST_FILES} more" if len(held) > _MOST_FILES else ""
-    failed = all(file["status"] == "failed" for file in held)
+    names = ", ".join(Path(file["path"]).name for file in files[:_MOST_FILES])
+    more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
+    failed = all(file["status"] == "failed" for file in files)
     what = "that could not be loaded" if failed else "with records that could not be decoded"
-    line = f"{counted(len(held), 'file')} {what}: {names}{more}"
-    if len(held) > 1 or not held[0].get("message"):
+    line = f"{counted(len(files), 'file')} {what}: {names}{more}"
+    if len(files) > 1 or not files[0].get("message"):
         return line
-    said = held[0]["message"].removeprefix(held[0]["path"] + ": ")
-    return f"{line}: {shorten(said, _LONGEST, placeholder=' …')}"
+    message = files[0]["message"].removeprefix(files[0]["path"] + ": ")
+    return f"{line}: {shorten(message, _LONGEST, placeholder=' …')}"
 
 
 def findings(night: Mapping[str, Any]) -> list[Finding]:
-    """What a night found, given as its file has it; the worst first."""
+    """Findings of a night, given as in its file; the worst first."""
     here, quality, model = page_of(night), night["quality"] or {}, night["model"] or {}
-    found = [Finding(error, "failure", error, here, rule="night") for error in night["errors"]]
+    entries = [Finding(error, "failure", error, here, rule="night") for error in night["errors"]]
     if quality.get("verdict") == "fail":
-        found.append(Finding("not published", "failure", NOT_PUBLISHED, QUALITY_PAGE))
-    found += [Finding(text, "failure", text, QUALITY_PAGE) for text in night.get("held_back", ())]
+        entries.append(Finding("not published", "failure", NOT_PUBLISHED, QUALITY_PAGE))
+    entries += [Finding(text, "failure", text, QUALITY_PAGE) for text in night.get("held_back", ())]
     of_files = f"{here}#{anchor(FILES)}" if night["files"] else here
-    found += [
+    entries += [
         Finding(lack_name(lack), "warning", lack["text"], of_files, rule="gap")
         if lack["what"] != "outage"
         else Finding(lack_name(lack), "news", lack["text"], of_files)
         for lack in night["lacks"]
     ]
-    if held := undecoded(night["files"]):
-        names = sorted(Path(file["path"]).name for file in held)
-        shown = UNDECODED if any(file["quarantined"] for file in held) else FILES
-        found.append(
-            Finding(f"quarantine of {', '.join(names)}", "warning", _quarantined(held), f"{here}#{anchor(shown)}")
+    if files := undecoded(night["files"]):
+        names = sorted(Path(file["path"]).name for file in files)
+        shown = UNDECODED if any(file["quarantined"] for file in files) else FILES
+        entries.append(
+            Finding(f"quarantine of {', '.join(names)}", "warning", _quarantined(files), f"{here}#{anchor(shown)}")
         )
-    found += [Finding(text, "warning", text, here) for text in night.get("late", ())]
-    found += [
+    entries += [Finding(text, "warning", text, here) for text in night.get("late", ())]
+    entries += [
         Finding(one["name"], one["severity"], one["text"], here, rule=one["rule"], details=tuple(one["details"]))
         for one in night.get("alerts", ())
     ]
     if written := night.get("reports", ()):
-        found.append(Finding("reports", "news", f"{counted(len(written), 'report')} written", written[0]))
+        entries.append(Finding("reports", "news", f"{counted(len(written), 'report')} written", written[0]))
     if model:
-        found.append(Finding("model", "news" if model["champion"] else "warning", model["outcome"], here))
-        found += [Finding(text, "warning", text, here, rule="drift") for text in model.get("drifted", ())]
-        found += [
+        entries.append(Finding("model", "news" if model["champion"] else "warning", model["outcome"], here))
+        entries += [Finding(text, "warning", text, here, rule="drift") for text in model.get("drifted", ())]
+        entries += [
             Finding(f"fault of {system}", "warning", f"{system}: {why}", here, _FAULT)
             for system, why in model.get("faults", {}).items()
         ]
-    told = any(one.rule == "gap" for one in found)
+    has_gaps = any(one.rule == "gap" for one in entries)
     for problem in quality.get("problems", ()):
-        if told and quality.get("rules", {}).get(problem) in RULES_OF_GAPS:
+        if has_gaps and quality.get("rules", {}).get(problem) in RULES_OF_GAPS:
             continue
         status, text, advice = [*problem.split(": ", 2), ""][:3]
         severity = "failure" if status == "fail" else "remark"
         where = quality.get("where", {}).get(problem)
         of = f" for {where}" if where else ""
-        found.append(Finding(problem, severity, f"expectation failed{of}: {text}", QUALITY_PAGE, advice))
-    found = [replace(one, severity=night.get("severities", {}).get(one.rule, one.severity)) for one in found]
+        entries.append(Finding(problem, severity, f"expectation failed{of}: {text}", QUALITY_PAGE, advice))
+    entries = [replace(one, severity=night.get("severities", {}).get(one.rule, one.severity)) for one in entries]
     order = ("failure", "warning", "remark", "news")
-    return sorted(found, key=lambda finding: order.index(finding.severity))
+    return sorted(entries, key=lambda finding: order.index(finding.severity))

@@ -11,7 +11,7 @@ from serve.gaps import gaps
 from serve.records import Gap
 from serve.snapshot import Snapshot
 
-#: The tables that gaps are found in.
+#: The tables with gaps.
 TABLES = ("fct_gap", "fct_system_event", "fct_interval_utilization", "fct_service_class")
 
 
@@ -21,19 +21,19 @@ def raised(snapshot: Path, today: dt.date, weeks: int, lacks: Sequence[Mapping[s
     Parameters
     ----------
     weeks
-        gaps that ended longer ago are one alert together.
+        all gaps that ended longer ago are one alert.
     lacks
-        what the night misses of whole days: a gap that it explains is no alert of its own.
+        the night's missing records of whole days: a gap that they explain is no separate alert.
     """
     published = Snapshot(snapshot)
     if not all(published.has_table("marts", table) for table in TABLES):
         return []
     missed = {(lack["system"], day) for lack in lacks for day in lack.get("days", ())}
-    found = [one for one in gaps(published) if one.ipl_local is None and not missed & _days(one)]
+    unexplained = [one for one in gaps(published) if one.ipl_local is None and not missed & _days(one)]
     oldest = (today - dt.timedelta(weeks=weeks)).isoformat()
-    recent = sorted((one for one in found if one.to_local >= oldest), key=_cause)
+    recent = sorted((one for one in unexplained if one.to_local >= oldest), key=_cause)
     alerts = [_alert(list(group)) for _, group in groupby(recent, key=_cause)]
-    return alerts + _older([one for one in found if one.to_local < oldest], oldest)
+    return alerts + _older([one for one in unexplained if one.to_local < oldest], oldest)
 
 
 def _cause(gap: Gap) -> tuple[str, str, str, str]:
@@ -56,11 +56,13 @@ def _alert(group: Sequence[Gap]) -> dict[str, Any]:
     return _described(f"gap of {systems} from {_minute(first.from_local)}", text)
 
 
-def _older(found: Sequence[Gap], oldest: str) -> list[dict[str, Any]]:
-    if not found:
+def _older(old_gaps: Sequence[Gap], oldest: str) -> list[dict[str, Any]]:
+    if not old_gaps:
         return []
-    longest = max(found, key=lambda gap: gap.hours)
-    text = f"{counted(len(found), 'gap')} before {oldest}; the longest: {longest.system}, {figure(longest.hours, 3)} h"
+    longest = max(old_gaps, key=lambda gap: gap.hours)
+    text = (
+        f"{counted(len(old_gaps), 'gap')} before {oldest}; the longest: {longest.system}, {figure(longest.hours, 3)} h"
+    )
     return [_described("older gaps", f"{text} from {_minute(longest.from_local)}. The data view lists them.")]
 
 

@@ -68,8 +68,8 @@ class Memory:
         with _opened(warehouse) as con:
             rows = con.execute("SELECT status, name, mark FROM meta.landing WHERE layouts = ?", [layouts]).fetchall()
             seen = con.execute("SELECT name, mark FROM meta.landing WHERE status = 'seen'").fetchall()
-        known = {status: {name: mark for kind, name, mark in rows if kind == status} for status in ("loaded", "unread")}
-        return cls(dict(seen), **known)
+        marks = {status: {name: mark for kind, name, mark in rows if kind == status} for status in ("loaded", "unread")}
+        return cls(dict(seen), **marks)
 
     def write(self, warehouse: Path, layouts: str) -> None:
         """Keep it in a warehouse. Raises WarehouseLocked while another process writes it."""
@@ -125,11 +125,11 @@ def no_input(name: PurePath, rules: Landing) -> bool:
 def local(home: Home, rules: Landing) -> Path:
     """The landing folder. EtalonError where it, or the archive, is no folder of this machine."""
     if isinstance(rules.folder, str):
-        said = f"landing.folder {rules.folder}: only `etalon nightly` fetches files"
-        raise EtalonError(without_password(said), Exit.NO_INPUT)
-    for said, folder in (("folder", rules.folder), ("archive", rules.archive)):
+        message = f"landing.folder {rules.folder}: only `etalon nightly` fetches files"
+        raise EtalonError(without_password(message), Exit.NO_INPUT)
+    for setting, folder in (("folder", rules.folder), ("archive", rules.archive)):
         if isinstance(folder, Path) and folder.exists() and not folder.is_dir():
-            raise EtalonError(f"landing.{said} {folder}: is a file; name a folder in etalon.toml", Exit.NO_INPUT)
+            raise EtalonError(f"landing.{setting} {folder}: is a file; name a folder in etalon.toml", Exit.NO_INPUT)
     return rules.folder or home.landing
 
 
@@ -139,7 +139,7 @@ def arrivals(folder: Path, rules: Landing, before: Mapping[str, str]) -> list[Ar
     before: marks by path at an earlier look. A file without marker is complete when it has not changed for `settle_s`
     or, whatever clocks say, since the earlier look.
     """
-    found = []
+    entries = []
     for path, why_left in files(folder, rules):
         # Who brings files may take one away again between the list and this look.
         with suppress(FileNotFoundError):
@@ -147,8 +147,8 @@ def arrivals(folder: Path, rules: Landing, before: Mapping[str, str]) -> list[Ar
             why_left = why_left or (EMPTY if not path.lstat().st_size else "")
             if not why_left and not rules.marker and before.get(shown(path)) != mark:
                 why_left = ARRIVING if time.time() - path.stat().st_mtime < rules.settle_s else ""
-            found.append(Arrival(path, mark, why_left))
-    return found
+            entries.append(Arrival(path, mark, why_left))
+    return entries
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
@@ -164,33 +164,33 @@ def archive(loaded: Iterable[Arrival], landing: Path, rules: Landing) -> dict[st
     Why files could not be moved, by their path in the landing folder.
     """
     stay: dict[str, str] = {}
-    for found in loaded if isinstance(rules.archive, Path) else ():
+    for arrival in loaded if isinstance(rules.archive, Path) else ():
         # Who brings files may take one away, or write it anew, between the list and this look.
         with suppress(FileNotFoundError):
-            if found.why_left or fingerprint([found.path]) != found.mark:
+            if arrival.why_left or fingerprint([arrival.path]) != arrival.mark:
                 continue
             try:
-                _move(found, landing, Path(str(rules.archive)), rules.marker)
+                _move(arrival, landing, Path(str(rules.archive)), rules.marker)
             except OSError as error:
-                stay[shown(found.path.relative_to(landing))] = f"loaded, but could not be archived: {error}"
+                stay[shown(arrival.path.relative_to(landing))] = f"loaded, but could not be archived: {error}"
     return stay
 
 
-def _move(found: Arrival, landing: Path, to: Path, marker: str | None) -> None:
+def _move(arrival: Arrival, landing: Path, to: Path, marker: str | None) -> None:
     """A kill at any moment leaves the file whole at one of both places; the next move goes on with what it left."""
-    target = to / found.path.relative_to(landing)
-    if target.exists() and not filecmp.cmp(found.path, target, shallow=False):
-        target = target.with_name(f"{found.mark[:8]}.{target.name}")
+    target = to / arrival.path.relative_to(landing)
+    if target.exists() and not filecmp.cmp(arrival.path, target, shallow=False):
+        target = target.with_name(f"{arrival.mark[:8]}.{target.name}")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        found.path.rename(target)
+        arrival.path.rename(target)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        _copy(found.path, target)
-        found.path.unlink()
+        _copy(arrival.path, target)
+        arrival.path.unlink()
     if marker is not None:
-        found.path.with_name(found.path.name + marker).unlink(missing_ok=True)
+        arrival.path.with_name(arrival.path.name + marker).unlink(missing_ok=True)
 
 
 def _copy(source: Path, target: Path) -> None:

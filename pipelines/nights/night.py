@@ -23,7 +23,7 @@ from state.alerts import Alert
 from state.catalogue import NIGHT
 from state.files import StateDamaged
 
-#: Waits before a step is tried again that found another process writing, in seconds.
+#: Waits in seconds before a step is tried again, if another process was writing.
 AGAIN_S = (15, 60, 240)
 _LONGEST_VERDICT = 300
 #: What the exit code of a night is, of all that its steps call for: the first of these.
@@ -83,20 +83,20 @@ class Night:
         warnings = [one.name for one in self.unacknowledged if one.severity == "warning"]
         missing = sum(name in lacks for name in warnings)
         unmet = sum(one.severity == "remark" for one in self.unacknowledged)
-        said = [(missing, counted(missing, "thing") + " missing")]
-        said += [(len(warnings) - missing, counted(len(warnings) - missing, "warning"))]
-        said += [(unmet, counted(unmet, "expectation") + " not met")]
-        said += [(len(self.acknowledged), f"{len(self.acknowledged)} acknowledged")]
-        return "; ".join([came, *(words for number, words in said if number)])
+        counts = [(missing, counted(missing, "thing") + " missing")]
+        counts += [(len(warnings) - missing, counted(len(warnings) - missing, "warning"))]
+        counts += [(unmet, counted(unmet, "expectation") + " not met")]
+        counts += [(len(self.acknowledged), f"{len(self.acknowledged)} acknowledged")]
+        return "; ".join([came, *(words for number, words in counts if number)])
 
     @property
     def unacknowledged(self) -> list[Finding]:
-        """What was found and is not acknowledged."""
+        """Findings that are not acknowledged."""
         return [finding for finding in findings(self.__dict__) if finding.name not in self.acknowledged]
 
     @property
     def events(self) -> list[Event]:
-        """What is to be reported; of what rules found, what no night before has reported."""
+        """What is to be reported; of causes that rules detect, those that no earlier night reported."""
         reported = {one["name"] for one in self.alerts if not one["is_new"]}
         return [
             Event(finding.severity, ": ".join(filter(None, (finding.text, finding.advice))), finding.page)
@@ -127,7 +127,7 @@ class RunOfNight:
 class Step:
     """A step of a night under way: what became of the night so far, and what is kept for the next when the step ends.
 
-    What is kept is written after what was found is put down to be sent: of a night that is killed, the next tells it.
+    Memories are written after the messages about findings: if a night is killed, the next one sends them.
     """
 
     home: Home
@@ -149,8 +149,8 @@ def step(home: Home, rules: Settings, of: RunOfNight, title: str) -> Iterator[St
         with _noting(night), Reporter().step(title):
             yield this
     except Exception as error:
-        said = f"{type(error).__name__}: {error}" if code_of(error) is None else str(error)
-        night.errors.append(home.fault(error) or said)
+        message = f"{type(error).__name__}: {error}" if code_of(error) is None else str(error)
+        night.errors.append(home.fault(error) or message)
         night.codes.append(int(code_of(error) or Exit.FAILED))
         raise StepFailed(night.errors[-1]) from error
     finally:
@@ -173,13 +173,13 @@ def read(home: Home, of: RunOfNight) -> Night:
         started = made.strftime("%Y-%m-%dT%H:%M:%SZ")
         path = _file(home, started)
         try:
-            found = NIGHT.read(path)
+            saved = NIGHT.read(path)
         except StateDamaged:
-            found = {}
-        if found is None:
+            saved = {}
+        if saved is None:
             return Night(str(of.day), started, run=of.run_id)
-        if found.get("run") == of.run_id:
-            return Night(**{name.name: found[name.name] for name in fields(Night) if name.name in found})
+        if saved.get("run") == of.run_id:
+            return Night(**{name.name: saved[name.name] for name in fields(Night) if name.name in saved})
         made += dt.timedelta(seconds=1)
 
 
@@ -203,13 +203,13 @@ def finish(home: Home, rules: Settings, of: RunOfNight, failure: str = "") -> Ni
 
 
 def _acknowledged(home: Home, night: Night) -> dict[str, str]:
-    """Notes by what a night found and somebody has acknowledged."""
+    """Notes by name of the acknowledged findings of a night."""
     here = {finding.name for finding in findings(night.__dict__)}
     return {name: note for name, note in alerts.notes(home.root).items() if name in here}
 
 
 def _alerts(night: Night) -> list[Alert]:
-    """What a night found and somebody has to look at, one alert a cause."""
+    """Findings of a night that need attention, one alert a cause."""
     return [
         Alert(one.name, one.rule, one.severity, one.text, one.details, one.page)
         for one in findings(night.__dict__)

@@ -58,15 +58,15 @@ def _worst(night: Mapping[str, Any]) -> str:
     """How bad the worst is that nobody has acknowledged: `failure`, `warning` or nothing."""
     if not night["ended"]:
         return "failure"
-    open_ = [found.severity for found in findings(night) if found.name not in night.get("acknowledged", {})]
+    open_ = [finding.severity for finding in findings(night) if finding.name not in night.get("acknowledged", {})]
     return next((severity for severity in open_[:1] if severity in ("failure", "warning")), "")
 
 
 def _findings(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What was found, the worst first, with what is new since the night before."""
+    """The findings, the worst first; those that are new since the night before are marked."""
     here, notes = page_of(night), night.get("acknowledged", {})
-    known = {finding.name for finding in _compared(before, night)}
-    new = {finding.name for finding in _compared(night, before)} - known if before else set()
+    names_before = {finding.name for finding in _compared(before, night)}
+    new = {finding.name for finding in _compared(night, before)} - names_before if before else set()
 
     def text(finding: Finding) -> str | pages.Link:
         return finding.text if finding.page == here else pages.Link(finding.text, f"../{finding.page}")
@@ -90,7 +90,7 @@ def _gone(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str,
 
 
 def _compared(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Finding]:
-    """What one night found that the other looked for, too: a night that had nothing to build checked nothing."""
+    """Findings of one night that the other checked, too: a night that had nothing to build checked nothing."""
     if not one:
         return []
     checked = other.get("quality") is not None
@@ -99,20 +99,20 @@ def _compared(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Finding]
 
 def _first_bad(home: Home, files: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The start of the first quarantined record of a night, as a dump."""
-    held = [file["sha256"] for file in files if file.get("quarantined") and file.get("sha256")]
-    if not held or not home.snapshot.exists():
+    digests = [file["sha256"] for file in files if file.get("quarantined") and file.get("sha256")]
+    if not digests or not home.snapshot.exists():
         return []
     from ingest import warehouse
 
-    found = warehouse.query(
+    pieces = warehouse.query(
         home.snapshot,
         "SELECT path, byte_offset, reason, raw FROM meta.quarantine JOIN meta.ledger USING (file_id) "
         "WHERE list_contains(?, sha256) ORDER BY path, byte_offset LIMIT 1",
-        [held],
+        [digests],
     ).to_pylist()
     return [
         {"file": Path(row["path"]).name, "reason": row["reason"], **line}
-        for row in found
+        for row in pieces
         for line in hex_lines(row["raw"][:_HEX_BYTES], row["byte_offset"])
     ]
 

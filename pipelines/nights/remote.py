@@ -36,12 +36,12 @@ class Remote:
         self.rules = rules
         self.marks: dict[str, str] = {}
         self.copies = home.root / "fetched"
-        # Beside the copies: where these are lost, as in a restored state, all is fetched again.
+        # In the folder of the copies: where these are lost, as in a restored state, all is fetched again.
         self._memory = self.copies / ".fetched.json"
         try:
             self._files, self._folder = url_to_fs(str(rules.folder))
             there, archive = (self._files, None) if rules.archive is None else url_to_fs(str(rules.archive))
-        except Exception as error:  # Every kind of file system has errors of its own.
+        except Exception as error:  # Every kind of file system has different errors.
             raise EtalonError(without_password(f"landing.folder {rules.folder}: {error}"), Exit.NO_INPUT) from error
         if there != self._files:
             remedy = "name a folder on the file system of landing.folder"
@@ -49,14 +49,14 @@ class Remote:
         self._archive: str | None = archive
 
     def listed(self) -> Mapping[str, Mapping[str, Any]]:
-        """What is known of each file, by its path under the address. EtalonError where it cannot be listed."""
+        """Attributes of each file, by its path under the address. EtalonError where the folder cannot be listed."""
         try:
             self._files.invalidate_cache()
-            found = self._files.find(self._folder, detail=True)
-        except Exception as error:  # Every kind of file system has errors of its own.
-            said = f"landing.folder {self.rules.folder}: cannot be listed: {error}"
-            raise EtalonError(without_password(said)) from error
-        return {str(PurePosixPath(path).relative_to(self._folder)): about for path, about in sorted(found.items())}
+            files = self._files.find(self._folder, detail=True)
+        except Exception as error:  # Every kind of file system has different errors.
+            message = f"landing.folder {self.rules.folder}: cannot be listed: {error}"
+            raise EtalonError(without_password(message)) from error
+        return {str(PurePosixPath(path).relative_to(self._folder)): about for path, about in sorted(files.items())}
 
     def fetch(self, loaded: Mapping[str, str]) -> dict[str, str]:
         """Fetch what is new or has changed since it was loaded; drop copies of what is gone.
@@ -81,7 +81,7 @@ class Remote:
                     self._get(name)
                 except FileNotFoundError:
                     del marks[name]
-                except Exception as error:  # Every kind of file system has errors of its own.
+                except Exception as error:  # Every kind of file system has different errors.
                     del marks[name]
                     left[name] = without_password(f"could not be fetched: {error}")
             elif is_loaded and self._archive is not None:
@@ -89,7 +89,7 @@ class Remote:
                     self._move(name, PurePosixPath(self._archive, name), marks[name])
                 except FileNotFoundError:
                     pass
-                except Exception as error:  # Every kind of file system has errors of its own.
+                except Exception as error:  # Every kind of file system has different errors.
                     left[name] = without_password(f"loaded, but could not be archived: {error}")
                     continue
                 del marks[name]
@@ -136,6 +136,6 @@ class Remote:
 
 
 def _mark(about: Mapping[str, Any]) -> str:
-    """Changes with what is known of a file but for when it was read last, which fetching it changes."""
-    known = sorted((key, value) for key, value in about.items() if key not in _READ_TIMES)
-    return hashlib.sha256(str(known).encode()).hexdigest()[:16]
+    """A mark of a file's attributes, without the time of the last read, which fetching it changes."""
+    attributes = sorted((key, value) for key, value in about.items() if key not in _READ_TIMES)
+    return hashlib.sha256(str(attributes).encode()).hexdigest()[:16]

@@ -103,10 +103,10 @@ def read(home: Home, calendar: Calendar) -> dict[str, Any]:
     """The rules by name. EtalonError (NO_INPUT) names file, rule and field, and what is allowed."""
     path = home.root / FILE
     try:
-        own = read_toml(path)
+        custom = read_toml(path)
     except (ValueError, OSError, RecursionError) as error:
         raise EtalonError(f"{path}: {error}; correct it: docs/planning.md has an example", Exit.NO_INPUT) from error
-    rules = _checked({**read_toml(SHIPPED), **own}, path)
+    rules = _checked({**read_toml(SHIPPED), **custom}, path)
     for name, rule in rules.items():
         try:
             calendar.condition(getattr(rule, "shift", ""))

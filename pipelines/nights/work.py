@@ -35,7 +35,7 @@ def load(step: Step, runner: "Runner | None" = None) -> None:
     folder = landing.local(home, rules.landing) if remote is None else remote.copies
     if remote is None:
         seen = landing.arrivals(folder, rules.landing, before.seen)
-        same = (found for found in seen if loaded.get(found.name) == found.mark)
+        same = (arrival for arrival in seen if loaded.get(arrival.name) == arrival.mark)
         night.left = landing.archive(same, folder, rules.landing)
     else:
         night.left = remote.fetch(loaded)
@@ -45,10 +45,10 @@ def load(step: Step, runner: "Runner | None" = None) -> None:
         """Files as they are called in the landing folder, wherever on the machine that is."""
         return text.replace(f"{folder}/", "")
 
-    night.left |= {here(found.name): found.why_left for found in seen if found.why_left}
+    night.left |= {here(arrival.name): arrival.why_left for arrival in seen if arrival.why_left}
     wanted = _wanted(seen, before)
     if wanted:
-        reports = patiently(lambda: steps.ingest(home, [found.path for found in wanted], runner=runner))
+        reports = patiently(lambda: steps.ingest(home, [arrival.path for arrival in wanted], runner=runner))
         night.files = [accounts.of_report(report, folder) for report in reports]
         night.codes += [int(report.exit_code) for report in reports if report.exit_code]
         bad = undecoded(night.files)
@@ -56,19 +56,19 @@ def load(step: Step, runner: "Runner | None" = None) -> None:
         # No later night finds data in an empty member of an archive.
         missed = [r.path for r in reports if r.status in ("failed", "busy") and (r.bytes or "!" not in r.path)]
         unknown = [report.path for report in reports if int(report.exit_code) == Exit.UNRECOGNISED]
-        for found in wanted:
-            if _is_of(found.name, missed):
+        for arrival in wanted:
+            if _is_of(arrival.name, missed):
                 continue
-            if _is_of(found.name, unknown):
-                unread[found.name] = found.mark
-                night.left[here(found.name)] = "could not be decoded; tried again when the file or the layouts change"
+            if _is_of(arrival.name, unknown):
+                unread[arrival.name] = arrival.mark
+                night.left[here(arrival.name)] = "could not be decoded; tried again when the file or the layouts change"
             elif remote is None:
-                loaded[found.name] = found.mark
+                loaded[arrival.name] = arrival.mark
             else:
-                name = found.path.relative_to(folder).as_posix()
+                name = arrival.path.relative_to(folder).as_posix()
                 loaded[name] = remote.marks[name]
-                found.path.unlink()
-    marks = {found.name: found.mark for found in seen}
+                arrival.path.unlink()
+    marks = {arrival.name: arrival.mark for arrival in seen}
     originals = marks if remote is None else remote.marks
     memory = landing.Memory(
         marks,
@@ -102,8 +102,8 @@ def _version(home: Home) -> str:
 
 def _wanted(seen: Iterable[landing.Arrival], before: landing.Memory) -> list[landing.Arrival]:
     """Complete files that were not loaded as they are."""
-    known = before.loaded, before.unread
-    return [one for one in seen if not one.why_left and one.mark not in (marks.get(one.name) for marks in known)]
+    memories = before.loaded, before.unread
+    return [one for one in seen if not one.why_left and one.mark not in (marks.get(one.name) for marks in memories)]
 
 
 def _is_of(file: str, names: list[str]) -> bool:
@@ -112,15 +112,15 @@ def _is_of(file: str, names: list[str]) -> bool:
 
 
 def check(step: Step) -> Any:
-    """Check what was built, without what has to be held back; the result, as `steps.judge` gives it."""
+    """Check the built marts, without records that must be held back; the result is that of `steps.judge`."""
     result = patiently(lambda: steps.judge(step.home))
     of_files = RULES_OF_FILES if undecoded(step.night.files) else ()
     step.night.quality = {
         "verdict": result.verdict,
         "counts": result.counts,
-        "problems": [found.line for found in result.problems if found.rule not in of_files],
-        "where": {found.line: found.where for found in result.problems if found.where},
-        "rules": {found.line: found.rule for found in result.problems},
+        "problems": [finding.line for finding in result.problems if finding.rule not in of_files],
+        "where": {finding.line: finding.where for finding in result.problems if finding.where},
+        "rules": {finding.line: finding.rule for finding in result.problems},
     }
     if result.verdict == "fail":
         step.night.codes.append(int(Exit.QUALITY))
@@ -153,7 +153,7 @@ def fit(step: Step) -> Any:
         except EtalonError as error:
             if error.code is not Exit.NOT_READY:
                 raise
-            # Records alone, with no runs beside them, have no measured point.
+            # Records without runs have no measured point.
             night.model = {"outcome": str(error), "champion": False}
         else:
             night.model = {
@@ -171,8 +171,8 @@ def look_for_missing(step: Step) -> None:
     home, night = step.home, step.night
     memory = home.nights / "missing.json"
     looked_at = alerts.notes(home.root)
-    known = MISSING.read_or(memory, [], lambda found: [coverage.Lack(**lack) for lack in found["lacks"]])
-    before = [lack for lack in known if lack_name(lack.to_dict()) not in looked_at]
+    missing = MISSING.read_or(memory, [], lambda saved: [coverage.Lack(**lack) for lack in saved["lacks"]])
+    before = [lack for lack in missing if lack_name(lack.to_dict()) not in looked_at]
     lacks = coverage.lacks(home.snapshot, dt.date.fromisoformat(night.day), step.rules.coverage, before)
     night.lacks = [lack.to_dict() for lack in lacks]
     still = [lack for lack in night.lacks if lack["what"] != "outage"]
@@ -183,16 +183,16 @@ def raise_alerts(step: Step) -> None:
     """Look for what the rules of alerts say in what was published last, and in the champion."""
     home, night = step.home, step.night
     rules = rule_files.read(home, step.rules.calendar)
-    known = {alert.name for alert in alerts.read(home.root) if alert.state != alerts.CLOSED}
+    open_alerts = {alert.name for alert in alerts.read(home.root) if alert.state != alerts.CLOSED}
     night.severities = {
         kind: next((rule.severity for rule in rules.values() if rule.kind == kind and rule.enabled), "remark")
         for kind in ("gap", "drift")
     }
     if home.snapshot.exists():
         today = dt.date.fromisoformat(night.day)
-        found = alerting.raised(home.snapshot, steps.standing(home), rules, step.rules.calendar, today)
-        found += gap_alerts.raised(home.snapshot, today, step.rules.coverage.weeks, night.lacks)
-        night.alerts = [{**one, "is_new": one["name"] not in known} for one in found]
+        causes = alerting.raised(home.snapshot, steps.standing(home), rules, step.rules.calendar, today)
+        causes += gap_alerts.raised(home.snapshot, today, step.rules.coverage.weeks, night.lacks)
+        night.alerts = [{**one, "is_new": one["name"] not in open_alerts} for one in causes]
     night.alerted = True
 
 
@@ -226,10 +226,10 @@ def write_reports(step: Step) -> None:
     of = Sources.of(home, rules.shift)
     for name in rules.of:
         try:
-            found = reports.report(of, name)
+            document = reports.report(of, name)
             for form in rules.to:
                 path = folder / f"{file_name(name)}.{form}"
-                path.write_bytes(reports.written(found, form))
+                path.write_bytes(reports.written(document, form))
                 night.reports.append(path.relative_to(home.root).as_posix())
         except (EtalonError, ValueError) as error:
             night.notes.append(f"the report on {name} was not written: {error}")

@@ -8,16 +8,16 @@ __all__ = ["ALL", "FORMS", "Report", "report", "written"]
 FORMS = ("html", "pdf", "xlsx")
 
 
-def written(found: Report, form: str) -> bytes:
+def written(document: Report, form: str) -> bytes:
     """A report in one of `FORMS`."""
     if form == "pdf":
         from pipelines.reports import pdf
 
-        return pdf.written(found)
+        return pdf.written(document)
     if form == "xlsx":
         from pipelines.reports import spreadsheet
 
-        return spreadsheet.written(found)
+        return spreadsheet.written(document)
     from pipelines.reports import html
 
-    return html.written(found)
+    return html.written(document)

@@ -19,9 +19,9 @@ def report(of: Sources, name: str) -> Report:
     """
     if name == ALL:
         return _all(of)
-    known = None if name in of.machines else cpcs.find(of.snapshot, name)
-    if known is not None and known.name in of.machines.values():
-        return machine.report(of, known)
+    cpc = None if name in of.machines else cpcs.find(of.snapshot, name)
+    if cpc is not None and cpc.name in of.machines.values():
+        return machine.report(of, cpc)
     return lpar.report(of, name)
 
 

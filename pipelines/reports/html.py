@@ -21,14 +21,14 @@ def written(report: Report) -> bytes:
 
 def _sections(part: Part) -> dict[str, pages.Part]:
     """A part under its heading; a chart, a table and lines of one heading are a section each."""
-    found: list[pages.Part] = []
+    sections: list[pages.Part] = []
     if part.chart is not None:
-        found.append(pages.figures([drawn(part.chart)]))
+        sections.append(pages.figures([drawn(part.chart)]))
     if part.rows:
-        found.append(pages.table(part.rows))
+        sections.append(pages.table(part.rows))
     if part.lines:
-        found.append(list(part.lines))
-    return {part.heading + " " * number: one for number, one in enumerate(found)}
+        sections.append(list(part.lines))
+    return {part.heading + " " * number: one for number, one in enumerate(sections)}
 
 
 def drawn(chart: Chart) -> str:
@@ -82,4 +82,4 @@ def numbers(values: Sequence[float | None]) -> list[float]:
 
 
 def _chosen(values: Sequence[float | datetime], there: Sequence[bool]) -> list[Any]:
-    return [value for value, known in zip(values, there, strict=True) if known]
+    return [value for value, is_there in zip(values, there, strict=True) if is_there]

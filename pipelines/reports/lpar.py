@@ -47,13 +47,11 @@ def described(of: Sources, system: str) -> tuple[list[Part], list[Part], str]:
         summary.append(Part("Alerts", lines=alerts))
     parts = _recorded(of, system, recorded, span)
     classes = history.classes(of.snapshot, system, during)
-    parts.append(
-        Part(f"Service classes, last seven days{of.of_shift}", rows=[_class(found) for found in classes])
-    )
+    parts.append(Part(f"Service classes, last seven days{of.of_shift}", rows=[_class(row) for row in classes]))
     price = of.prices.of("cpu_hour", system, of.machines[system] or "")
     workloads = history.workloads(classes, price.price if price else None)
     heading = f"CPU per transaction by workload, its regions included{of.of_shift}"
-    parts.append(Part(heading, rows=[_workload(found, price.currency if price else "") for found in workloads]))
+    parts.append(Part(heading, rows=[_workload(row, price.currency if price else "") for row in workloads]))
     parts.append(Part("Changes since the week before", rows=_changes(of, system, span[1], during)))
     lead = ""
     if of.has_model(system):
@@ -73,9 +71,9 @@ def _modelled(of: Sources, system: str, recorded: Any, summary: list[Part], part
     limit = ask.max_rate(bundle, system, at=at, max_busy_pct=target)
     headroom = ask.headroom(bundle, system, at, max_busy_pct=target)
     summary.append(Part("Busy at the daily peak, and its forecast", _forecast(recorded, headroom, target)))
-    summary.append(Part("When the target is reached", rows=[_crossing(found) for found in headroom["crossings"]]))
+    summary.append(Part("When the target is reached", rows=[_crossing(row) for row in headroom["crossings"]]))
     parts.append(Part("Busy against the load", _load_curve(bundle, system, at, answer, limit, target)))
-    parts.append(Part("What limits growth", rows=[_limit(found) for found in limit["limits"]]))
+    parts.append(Part("What limits growth", rows=[_limit(row) for row in limit["limits"]]))
     notes = list(dict.fromkeys([*answer["notes"], *headroom["notes"]]))
     verdict = data_state.quality(of.home.quality).verdict
     parts.append(Part("What this rests on", lines=[*_rests(answer, bundle, verdict), *notes]))
@@ -174,13 +172,13 @@ def _load_curve(
 
 
 def _changes(of: Sources, system: str, last: datetime, during: str) -> list[dict[str, Any]]:
-    """Measured figures of the last seven days beside the seven before: those that changed beyond the scatter first."""
+    """Measured figures of the last seven days and of the seven before: those that changed beyond the scatter first."""
     from serve import periods
 
     end = last.date()
     weeks = ((end - timedelta(days=13), end - timedelta(days=7)), (end - timedelta(days=6), end))
-    found = periods.compared(of.snapshot, system, *weeks, during=during)
-    found.sort(key=lambda one: (not one.significant, -abs(one.change_pct)))
+    changes = periods.compared(of.snapshot, system, *weeks, during=during)
+    changes.sort(key=lambda one: (not one.significant, -abs(one.change_pct)))
     return [
         {
             "figure": ", ".join(filter(None, (periods.LABELS[one.metric], one.class_name))),
@@ -190,51 +188,51 @@ def _changes(of: Sources, system: str, last: datetime, during: str) -> list[dict
             "change": f"{one.change_pct:+.1f} %",
             "beyond the variation between days": {True: "yes", False: "no", None: "not known"}[one.significant],
         }
-        for one in found[:_MOST_CHANGES]
+        for one in changes[:_MOST_CHANGES]
     ]
 
 
-def _crossing(found: Mapping[str, Any]) -> dict[str, str]:
+def _crossing(crossing: Mapping[str, Any]) -> dict[str, str]:
     return {
-        "resource": _name(found["resource"]),
-        "likeliest": "already" if found["already"] else _date(found["value"]),
-        "5 % by": _date(found["lo"]),
-        "95 % by": _date(found["hi"]),
+        "resource": _name(crossing["resource"]),
+        "likeliest": "already" if crossing["already"] else _date(crossing["value"]),
+        "5 % by": _date(crossing["lo"]),
+        "95 % by": _date(crossing["hi"]),
     }
 
 
-def _limit(found: Mapping[str, Any]) -> dict[str, str]:
+def _limit(limit: Mapping[str, Any]) -> dict[str, str]:
     return {
-        "resource": _name(found["resource"]),
-        "tran/s at the target": _interval(found["etr_tps"]),
-        "growth from the recorded peak": f"{text.figure(found['growth_pct']['value'], 3)} %",
+        "resource": _name(limit["resource"]),
+        "tran/s at the target": _interval(limit["etr_tps"]),
+        "growth from the recorded peak": f"{text.figure(limit['growth_pct']['value'], 3)} %",
     }
 
 
-def _class(found: Any) -> dict[str, str]:
-    change = found.rate_tps_change_pct
+def _class(row: Any) -> dict[str, str]:
+    change = row.rate_tps_change_pct
     return {
-        "class": found.class_name,
-        "workload": found.workload,
-        "tran/s": found.rate_tps,
-        "CPU, µs/tran": found.cpu_us_per_tran,
-        "response, ms": found.response_ms,
+        "class": row.class_name,
+        "workload": row.workload,
+        "tran/s": row.rate_tps,
+        "CPU, µs/tran": row.cpu_us_per_tran,
+        "response, ms": row.response_ms,
         "rate against the week before": "–" if change is None else f"{change:+.1f} %",
     }
 
 
-def _workload(found: Any, currency: str) -> dict[str, Any]:
+def _workload(row: Any, currency: str) -> dict[str, Any]:
     cost = {
-        f"{currency}/1,000 transactions": found.cost_per_1000,
-        f"zIIP work on CPs, {currency}/hour": found.ziip_on_cp_cost_per_hour,
+        f"{currency}/1,000 transactions": row.cost_per_1000,
+        f"zIIP work on CPs, {currency}/hour": row.ziip_on_cp_cost_per_hour,
     }
     return {
-        "workload": found.workload,
-        "MSU": found.msu,
-        "engines": found.engines,
-        "tran/s": found.rate_tps,
-        "CPU, µs/tran": found.cpu_us_per_tran,
-        "zIIP work on CPs, engines": found.ziip_on_cp_engines,
+        "workload": row.workload,
+        "MSU": row.msu,
+        "engines": row.engines,
+        "tran/s": row.rate_tps,
+        "CPU, µs/tran": row.cpu_us_per_tran,
+        "zIIP work on CPs, engines": row.ziip_on_cp_engines,
         **(cost if currency else {}),
     }
 

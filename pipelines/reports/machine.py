@@ -80,9 +80,9 @@ def billing_rows(of: Sources, machine: str = "") -> list[dict[str, Any]]:
 
 
 def _engines(of: Sources, machine: str) -> Chart | None:
-    known = cpcs.find(of.snapshot, machine)
-    cpc = machine if known is None else known.cpc
-    rows = of.snapshot.rows(_DAYS.format(during=of.calendar.condition(of.shift)), [cpc])
+    cpc = cpcs.find(of.snapshot, machine)
+    serial = machine if cpc is None else cpc.cpc
+    rows = of.snapshot.rows(_DAYS.format(during=of.calendar.condition(of.shift)), [serial])
     days = sorted({row["day"] for row in rows})
     if not days:
         return None
@@ -106,8 +106,8 @@ def _crossing(of: Sources, system: str, machine: str) -> dict[str, Any] | None:
     if not of.has_model(system):
         return None
     assert of.bundle is not None
-    found = ask.headroom(of.bundle, system, max_busy_pct=of.max_busy_pct)["crossings"]
-    one = next((row for row in found if row["resource"].startswith("machine ")), None)
+    crossings = ask.headroom(of.bundle, system, max_busy_pct=of.max_busy_pct)["crossings"]
+    one = next((row for row in crossings if row["resource"].startswith("machine ")), None)
     if one is None:
         return None
     never = "later than three years"
@@ -129,4 +129,4 @@ def _lead(machine: str, lpars: list[str], crossings: list[dict[str, Any]], targe
         until = f"If growth continues, it does not reach {target:g} % within three years."
     else:
         until = "There is no model to forecast it: run `etalon fit`."
-    return f"Machine {machine} has {counted(len(lpars), 'LPAR')} with records of their own. {until}"
+    return f"Machine {machine} has {counted(len(lpars), 'LPAR')} with records. {until}"

@@ -89,15 +89,15 @@ def _flowables(part: Part, width: float, styles: dict[str, Any]) -> list[Any]:
     from reportlab.platypus import KeepTogether, Paragraph, Spacer
 
     heading = Paragraph(_text(part.heading), styles["heading"])
-    found: list[Any] = []
+    flowables: list[Any] = []
     if part.chart is not None:
-        found.append(drawn(part.chart, width))
+        flowables.append(drawn(part.chart, width))
     if part.rows:
-        found.append(_table(part, width, styles))
-    found += [Paragraph(_text(line), styles["line"], bulletText="•") for line in part.lines]
-    if not found:
+        flowables.append(_table(part, width, styles))
+    flowables += [Paragraph(_text(line), styles["line"], bulletText="•") for line in part.lines]
+    if not flowables:
         return []
-    return [KeepTogether([heading, found[0]]), *found[1:], Spacer(1, 6)]
+    return [KeepTogether([heading, flowables[0]]), *flowables[1:], Spacer(1, 6)]
 
 
 def _table(part: Part, width: float, styles: dict[str, Any]) -> Any:

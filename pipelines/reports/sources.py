@@ -16,7 +16,7 @@ from serve.snapshot import Snapshot
 from state.alerts import Alert
 
 STALE_DAYS = 7
-# The last seven recorded days of each LPAR beside the seven before, in the intervals that count.
+# The last seven recorded days of each LPAR and the seven before, in the intervals that count.
 _WEEKS = """
     WITH busy AS (
       SELECT system_id, smf_sid, interval_start_local AS start, cpu_busy_pct, busy_s, online_s, interval_s,
@@ -68,19 +68,19 @@ class Sources:
     @cached_property
     def weeks(self) -> dict[str, dict[bool, dict[str, Any]]]:
         """Figures of the last seven recorded days (True) and the seven before (False), by system."""
-        found: dict[str, dict[bool, dict[str, Any]]] = {}
+        weeks: dict[str, dict[bool, dict[str, Any]]] = {}
         during = self.calendar.condition(self.shift, "start")
         for row in self.snapshot.rows(_WEEKS.format(during=during)):
-            found.setdefault(row["system"], {})[row["is_last"]] = row
-        return found
+            weeks.setdefault(row["system"], {})[row["is_last"]] = row
+        return weeks
 
     def alerts(self, *names: str) -> Sequence[Alert]:
         """Alerts that are not closed, and name one of these LPARs or machines; all without names."""
-        found = [alert for alert in state.alerts.read(self.home.root) if alert.state != state.alerts.CLOSED]
+        alerts = [alert for alert in state.alerts.read(self.home.root) if alert.state != state.alerts.CLOSED]
         if not names:
-            return found
+            return alerts
         named = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, names))})(?!\w)")
-        return [alert for alert in found if named.search(" ".join((alert.name, alert.text, *alert.details)))]
+        return [alert for alert in alerts if named.search(" ".join((alert.name, alert.text, *alert.details)))]
 
     def has_model(self, system: str) -> bool:
         """Whether the champion has a model of the history of a system."""
@@ -100,7 +100,7 @@ class Sources:
 
 
 def week_row(of: str, weeks: Mapping[bool, Mapping[str, Any]]) -> dict[str, Any]:
-    """An LPAR in a table: its last seven days beside the seven before."""
+    """An LPAR in a table: its last seven days and the seven before."""
     now, before = weeks.get(True, {}), weeks.get(False, {})
     return {
         "LPAR": of,
@@ -124,5 +124,5 @@ def minute(moment: dt.datetime | None) -> str:
 
 
 def figures(pairs: Sequence[tuple[str, float | None, str]]) -> list[str]:
-    """Figures with units as lines, those that are not known left out."""
+    """Figures with units as lines; missing figures are left out."""
     return [f"{name}: {text.figure(value, 3)} {unit}".strip() for name, value, unit in pairs if value is not None]

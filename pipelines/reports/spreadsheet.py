@@ -113,7 +113,7 @@ def _body(book: Any, sheet: Any, row: int, part: Part, names: set[str], formats:
 
 
 def _chart(book: Any, sheet: Any, row: int, chart: Chart, names: set[str], formats: Mapping[str, Any]) -> int:
-    """Write a chart's figures to a sheet of their own and the chart above; the row after it."""
+    """Write a chart's figures to a separate sheet and the chart above; the row after it."""
     figures = book.add_worksheet(sheet_name(f"Data {chart.title}", names))
     figures.set_column(0, 20, 16)
     columns: list[tuple[str, Sequence[Any], str]] = []
