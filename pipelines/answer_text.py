@@ -17,11 +17,11 @@ LEADING = ("tps|throughput", "busy|cpu|itr", "avg|average|response|transit|elaps
 """Words of the metrics that a long list begins with: rates, what engines do, times."""
 
 
-def answer(found: Mapping[str, Any], details: bool = False) -> str:
+def answer(prediction: Mapping[str, Any], details: bool = False) -> str:
     """A prediction for a reader: figures with intervals, the bottleneck, what it rests on; ``details`` adds where
     time is spent, every resource, and how far the question lies outside the data.
     """
-    by_class, outputs = _by_class(found["outputs"])
+    by_class, outputs = _by_class(prediction["outputs"])
     rows = [
         {
             "metric": output["metric"],
@@ -30,12 +30,12 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
             "within": limits(output),
         }
         | {"unit": unit_sign(output["unit"])}
-        for output, of in zip(outputs, subjects(outputs, found["at"]), strict=True)
+        for output, of in zip(outputs, subjects(outputs, prediction["at"]), strict=True)
     ]
-    columns = {"metric": "metric", "of": "of", "value": "value", "within": f"{found['interval_pct']} % interval"}
+    columns = {"metric": "metric", "of": "of", "value": "value", "within": f"{prediction['interval_pct']} % interval"}
     if not any(row["of"] for row in rows):
         del columns["of"]
-    figures = _by_number(found) if len(rows) > MOST_ROWS and not details else None
+    figures = _by_number(prediction) if len(rows) > MOST_ROWS and not details else None
     if figures is None:
         cut = [] if details else sorted(rows, key=_place)[MOST_LINES:]
         figures = table(sorted(rows, key=_place)[:MOST_LINES] if cut else rows, columns | {"unit": "unit"}, "  ")
@@ -43,13 +43,13 @@ def answer(found: Mapping[str, Any], details: bool = False) -> str:
             figures += f"\n  and {len(cut)} more: all with --details, fewer with --at KEY=LEVEL"
     if by_class:
         figures += f"\n{by_class}"
-    lines = [flagged(f"{found['system']} at {described(found['at'])}", found.get("notes", ())), figures]
-    resting = _resting(found["evidence"].get("figures", ())) if details else []
-    if _by_laws_alone(found):
-        return "\n".join([*lines, *resting, *_laws(found)])
-    lines.append(f"  bottleneck: {bottleneck(found)}")
-    lines += _recorded(found.get("recorded", ()), details)
-    return "\n".join([*lines, *(_details(found) if details else []), *resting, *basis(found)])
+    lines = [flagged(f"{prediction['system']} at {described(prediction['at'])}", prediction.get("notes", ())), figures]
+    resting = _resting(prediction["evidence"].get("figures", ())) if details else []
+    if _by_laws_alone(prediction):
+        return "\n".join([*lines, *resting, *_laws(prediction)])
+    lines.append(f"  bottleneck: {bottleneck(prediction)}")
+    lines += _recorded(prediction.get("recorded", ()), details)
+    return "\n".join([*lines, *(_details(prediction) if details else []), *resting, *basis(prediction)])
 
 
 def _by_class(outputs: Sequence[Mapping[str, Any]]) -> tuple[str, list[Mapping[str, Any]]]:
@@ -72,8 +72,8 @@ def _by_class(outputs: Sequence[Mapping[str, Any]]) -> tuple[str, list[Mapping[s
         row[metric] = figure(output["value"]) if sure else within(output)
     if len(rows) < 2:
         return "", list(outputs)
-    known = {metric for row in rows.values() for metric, value in row.items() if value != "–"}
-    shown = {metric: head for metric, head in heads.items() if metric in known}
+    metrics = {metric for row in rows.values() for metric, value in row.items() if value != "–"}
+    shown = {metric: head for metric, head in heads.items() if metric in metrics}
     return table(list(rows.values()), {"class": "class"} | shown, "  "), rest
 
 
@@ -85,22 +85,22 @@ def _place(row: Mapping[str, Any]) -> int:
     return next((i for i, words in enumerate(LEADING) if re.search(words, metric, re.IGNORECASE)), len(LEADING))
 
 
-def _by_number(found: Mapping[str, Any]) -> str | None:
+def _by_number(prediction: Mapping[str, Any]) -> str | None:
     """Figures at all numbers of a condition, such as users: a line for each figure, a column for each number; None
-    where not every figure has such a place of its own, or there are more numbers than a line has room for.
+    where not every figure has a separate place, or there are more numbers than a line has room for.
     """
-    written = [_levels(output["condition"]) for output in found["outputs"]]
+    written = [_levels(output["condition"]) for output in prediction["outputs"]]
     levels: dict[str, set[str]] = {}
     for condition in written:
         for key, level in condition.items():
             levels.setdefault(key, set()).add(level)
-    keys = [key for key, known in levels.items() if len(known) > 1 and all(map(_is_number, known))]
+    keys = [key for key, values in levels.items() if len(values) > 1 and all(map(_is_number, values))]
     numbers = sorted({level for key in keys for level in levels[key]}, key=float)
     if not keys or len(numbers) > MOST_COLUMNS:
         return None
     rows: dict[tuple[str, str, str], dict[str, Any]] = {}
-    names = subjects(found["outputs"], {*found["at"], *keys})
-    for output, of, condition in zip(found["outputs"], names, written, strict=True):
+    names = subjects(prediction["outputs"], {*prediction["at"], *keys})
+    for output, of, condition in zip(prediction["outputs"], names, written, strict=True):
         metric, unit = output["metric"], unit_sign(output["unit"])
         row = rows.setdefault((metric, of, unit), {"metric": metric, "of": of, "unit": unit})
         places = [condition[key] for key in keys if key in condition]
@@ -121,7 +121,7 @@ def _is_number(level: str) -> bool:
     return True
 
 
-def subjects(outputs: Sequence[Mapping[str, Any]], asked: Container[str] = ()) -> list[str]:
+def subjects(outputs: Sequence[Mapping[str, Any]], question_keys: Container[str] = ()) -> list[str]:
     """What each figure is of: its class or station, else the conditions that tell it from others of its metric."""
     written = [_levels(output["condition"]) for output in outputs]
     of_metric: dict[str, list[dict[str, str]]] = {}
@@ -139,7 +139,7 @@ def subjects(outputs: Sequence[Mapping[str, Any]], asked: Container[str] = ()) -
         apart = (
             level
             for key, level in condition.items()
-            if key not in asked and key not in KEYS and (output["metric"], key) in telling
+            if key not in question_keys and key not in KEYS and (output["metric"], key) in telling
         )
         names.append(named or ", ".join(apart))
     return names
@@ -158,7 +158,7 @@ def described(at: Mapping[str, Any]) -> str:
 
 
 def limits(value: Mapping[str, Any], digits: int = 4) -> str:
-    """The interval of a figure; no upper limit is said."""
+    """The interval of a figure; `no limit` where it has no upper limit."""
     low, high = (figure(value[side], digits) for side in ("lo", "hi"))
     return f"{low} … {'no limit' if value['lo'] is not None and value['hi'] is None else high}"
 
@@ -168,15 +168,15 @@ def within(value: Mapping[str, Any] | None) -> str:
     return "–" if value is None or value["value"] is None else f"{figure(value['value'])} ({limits(value)})"
 
 
-def bottleneck(found: Mapping[str, Any]) -> str:
+def bottleneck(answer: Mapping[str, Any]) -> str:
     """The fullest resource with its utilization, how sure that is, and the next one."""
-    limit = found["bottleneck"]
+    limit = answer["bottleneck"]
     if not limit or limit["utilization_pct"] is None:
         return "none known"
-    said = _used(limit)
+    text = _used(limit)
     if limit["next"]:
-        said += f", probability {figure(limit['probability'], 2)}; next {_used(limit['next'])}"
-    return said
+        text += f", probability {figure(limit['probability'], 2)}; next {_used(limit['next'])}"
+    return text
 
 
 def _used(station: Mapping[str, Any]) -> str:
@@ -197,33 +197,35 @@ def _recorded(rows: Sequence[Mapping[str, Any]], details: bool) -> list[str]:
     return [f"  model without this record: {', '.join([*each, *more])}"]
 
 
-def _details(found: Mapping[str, Any]) -> list[str]:
+def _details(prediction: Mapping[str, Any]) -> list[str]:
     lines = []
-    if found["times"]:
-        waits = (name for row in found["times"] for name, ms in row["waiting_ms"].items() if ms)
+    if prediction["times"]:
+        waits = (name for row in prediction["times"] for name, ms in row["waiting_ms"].items() if ms)
         resources = list(dict.fromkeys(waits))
         rows = [
             {"class": row["class"], "metric": row["metric"], "using": row["using_ms"]}
             | {name: row["waiting_ms"].get(name) for name in resources}
-            for row in found["times"]
+            for row in prediction["times"]
         ]
         heads = {"class": "class", "metric": "response", "using": "using ms"}
         lines += ["  response time by resource:", table(rows, heads | {n: f"wait {n} ms" for n in resources}, "  ")]
     rows = [
         {"resource": station["resource"], "busy": station["utilization_pct"], "within": limits(station, 3)}
-        for station in found["bottleneck"]["stations"]
+        for station in prediction["bottleneck"]["stations"]
     ]
-    heads = {"resource": "resource", "busy": "busy %", "within": f"{found['interval_pct']} % interval"}
+    heads = {"resource": "resource", "busy": "busy %", "within": f"{prediction['interval_pct']} % interval"}
     lines.append(table(rows, heads, "  "))
-    lines += [f"  distance from the data: {name} by {figure(by, 3)} e-folds" for name, by in found["distance"].items()]
-    solver = found["solver"]
+    lines += [
+        f"  distance from the data: {name} by {figure(by, 3)} e-folds" for name, by in prediction["distance"].items()
+    ]
+    solver = prediction["solver"]
     lines.append(f"  solver: {solver['method']}; within {figure(100 * solver['relative_error'], 3)} %")
     return lines
 
 
-def _by_laws_alone(found: Mapping[str, Any]) -> bool:
+def _by_laws_alone(answer: Mapping[str, Any]) -> bool:
     """Whether an answer has no network behind it, which knows the rates it was calibrated at."""
-    return "etr_tps" not in found["evidence"]
+    return "etr_tps" not in answer["evidence"]
 
 
 def _resting(figures: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -232,33 +234,33 @@ def _resting(figures: Sequence[Mapping[str, Any]]) -> list[str]:
     return [table(rows, {"metric": "metric", "condition": "condition", "basis": "rests on"}, "  ")] if rows else []
 
 
-def _laws(found: Mapping[str, Any]) -> list[str]:
+def _laws(answer: Mapping[str, Any]) -> list[str]:
     """Model version, the tables of the studies, and warnings, one line each."""
-    tables = ", ".join(dict.fromkeys(figure["table"] for figure in found["evidence"]["figures"]))
-    version = f"  model {found['model_version']}, published figures of the tables {tables}"
-    return [version, *(f"  note: {note}" for note in found.get("notes", ()))]
+    tables = ", ".join(dict.fromkeys(figure["table"] for figure in answer["evidence"]["figures"]))
+    version = f"  model {answer['model_version']}, published figures of the tables {tables}"
+    return [version, *(f"  note: {note}" for note in answer.get("notes", ()))]
 
 
-def basis(found: Mapping[str, Any]) -> list[str]:
+def basis(answer: Mapping[str, Any]) -> list[str]:
     """Model version, calibration and warnings, one line each."""
-    seen = found["evidence"]
-    if _by_laws_alone(found):
-        return _laws(found)
+    seen = answer["evidence"]
+    if _by_laws_alone(answer):
+        return _laws(answer)
     low, high = seen["etr_tps"]
     rates = figure(low, 6) if low == high else f"{figure(low, 6)} to {figure(high, 6)}"
     data = counted(seen["points"], "measured point")
     if seen["period"]:
         data = f"{counted(seen['intervals'], 'interval')} from {seen['period'][0]} to {seen['period'][1]}"
     load = f"{rates} transactions/s on {seen['engines']:g} engines"
-    lines = [f"  model {found['model_version']}, calibrated on {data} ({load})"]
-    return lines + [f"  note: {note}" for note in found.get("notes", ())]
+    lines = [f"  model {answer['model_version']}, calibrated on {data} ({load})"]
+    return lines + [f"  note: {note}" for note in answer.get("notes", ())]
 
 
-def sizing(found: Mapping[str, Any]) -> str:
+def sizing(answer: Mapping[str, Any]) -> str:
     """A sizing answer for a reader."""
-    engines = found["engines"]
+    engines = answer["engines"]
     rows = [
-        row | {"cpu": within(row["cpu_busy_pct"]), "response": within(row["response_ms"])} for row in found["table"]
+        row | {"cpu": within(row["cpu_busy_pct"]), "response": within(row["response_ms"])} for row in answer["table"]
     ]
     columns = {
         "engines": "engines",
@@ -270,13 +272,13 @@ def sizing(found: Mapping[str, Any]) -> str:
     }
     sure = f"5 % to 95 %: {engines['lo']} to {engines['hi'] or 'no upper limit'}"
     need = f"  engines: {engines['value'] or 'none suffice'}" + (f" ({sure})" if engines["lo"] else "")
-    lines = [_asked(found), need, table(rows, columns, "  ")]
-    if any((row["cpu_busy_pct"]["value"] or 0) > 100 for row in found["table"]):
+    lines = [_question_line(answer), need, table(rows, columns, "  ")]
+    if any((row["cpu_busy_pct"]["value"] or 0) > 100 for row in answer["table"]):
         lines.append("  CPU busy above 100 % is the offered load, which these engines cannot carry")
-    lines.append(f"  bottleneck: {bottleneck(found)}")
-    if found["machines"]:
-        lines += ["", _sized_machines(found["machines"])]
-    return "\n".join([*lines, *basis(found)])
+    lines.append(f"  bottleneck: {bottleneck(answer)}")
+    if answer["machines"]:
+        lines += ["", _sized_machines(answer["machines"])]
+    return "\n".join([*lines, *basis(answer)])
 
 
 def _sized_machines(machines: Sequence[Mapping[str, Any]]) -> str:
@@ -302,7 +304,7 @@ def _sized_machines(machines: Sequence[Mapping[str, Any]]) -> str:
     return table(rows, columns, "  ")
 
 
-def max_rate(found: Mapping[str, Any]) -> str:
+def max_rate(answer: Mapping[str, Any]) -> str:
     """The highest rate for a reader, with what limits it first and next."""
     rows = [
         {
@@ -311,13 +313,13 @@ def max_rate(found: Mapping[str, Any]) -> str:
             "growth": within(limit["growth_pct"]),
             "first": limit["probability"],
         }
-        for limit in found["limits"]
+        for limit in answer["limits"]
     ]
     columns = {"resource": "limited by", "rate": "tran/s", "growth": "growth %", "first": "probability"}
-    head = f"  highest rate: {within(found['etr_tps'])} transactions/s, growth {within(found['growth_pct'])} %"
-    if not found["etr_tps"]["value"]:
+    head = f"  highest rate: {within(answer['etr_tps'])} transactions/s, growth {within(answer['growth_pct'])} %"
+    if not answer["etr_tps"]["value"]:
         head = "  highest rate: none; the targets cannot be met at any rate"
-    return "\n".join([_asked(found), head, table(rows, columns, "  "), *basis(found)])
+    return "\n".join([_question_line(answer), head, table(rows, columns, "  "), *basis(answer)])
 
 
 def flagged(line: str, notes: Sequence[str]) -> str:
@@ -326,23 +328,23 @@ def flagged(line: str, notes: Sequence[str]) -> str:
     return f"{line} ({'; '.join(short)})" if short else line
 
 
-def _asked(found: Mapping[str, Any]) -> str:
+def _question_line(answer: Mapping[str, Any]) -> str:
     aims = []
-    for name, value in found["targets"].items():
+    for name, value in answer["targets"].items():
         by_class = value.items() if isinstance(value, Mapping) else [("", value)]
         aims += [f"{name} {of}".rstrip() + f" ≤ {figure(most)}" for of, most in by_class if most is not None]
     targets = ", ".join(aims)
-    return f"{found['system']} at {described(found['at'])}" + (f" with {targets}" if targets else "")
+    return f"{answer['system']} at {described(answer['at'])}" + (f" with {targets}" if targets else "")
 
 
-def sweep(found: Mapping[str, Any], chosen: bool = True) -> str:
+def sweep(answer: Mapping[str, Any], chosen: bool = True) -> str:
     """A sweep for a reader: one line a step; intervals where there are few figures. Where the metrics were not chosen
     and there are many figures, those of the whole system."""
     named: dict[str, str] = {}
     left: dict[str, None] = {}
     rows = []
-    short = not chosen and any(len(step["outputs"]) > MOST_COLUMNS for step in found["steps"])
-    for step in found["steps"]:
+    short = not chosen and any(len(step["outputs"]) > MOST_COLUMNS for step in answer["steps"])
+    for step in answer["steps"]:
         row: dict[str, Any] = {"key": step["value"], "outside": "yes" if step["extrapolated"] else ""}
         for output, of in zip(step["outputs"], subjects(step["outputs"]), strict=True):
             if short and of:
@@ -356,36 +358,36 @@ def sweep(found: Mapping[str, Any], chosen: bool = True) -> str:
         for name in named:
             output = row.get(name)
             row[name] = within(output) if len(named) <= FEW else output and output["value"]
-    head = f"{found['system']} against {found['key']}" + (f" at {described(found['at'])}" if found["at"] else "")
-    columns = {"key": found["key"], **named, "outside": "extrapolated"}
+    head = f"{answer['system']} against {answer['key']}" + (f" at {described(answer['at'])}" if answer["at"] else "")
+    columns = {"key": answer["key"], **named, "outside": "extrapolated"}
     more = [f"  and by class, with --metric: {', '.join(left)}"] if left else []
-    return "\n".join([head, table(rows, columns, "  "), *more, *basis(found)])
+    return "\n".join([head, table(rows, columns, "  "), *more, *basis(answer)])
 
 
-def what_if(found: Mapping[str, Any]) -> str:
+def what_if(comparison: Mapping[str, Any]) -> str:
     """Two questions side by side for a reader."""
     rows = [
         {"metric": row["metric"], "of": row["class"], "a": row["a"], "b": row["b"], "change": within(row["change_pct"])}
-        for row in found["changes"]
+        for row in comparison["changes"]
     ]
     columns = {"metric": "metric", "of": "of", "a": "now", "b": "then", "change": "change %"}
     if not any(row["of"] for row in rows):
         del columns["of"]
-    sides = (("now", found["a"]), ("then", found["b"]))
+    sides = (("now", comparison["a"]), ("then", comparison["b"]))
     lines = [f"{side}: {answer['system']} at {described(answer['at'])}" for side, answer in sides]
     lines.append(table(rows, columns, "  "))
     lines += [f"  bottleneck {side}: {bottleneck(answer)}" for side, answer in sides]
-    return "\n".join([*lines, *basis(found["b"])])
+    return "\n".join([*lines, *basis(comparison["b"])])
 
 
-def headroom(found: Mapping[str, Any]) -> str:
+def headroom(answer: Mapping[str, Any]) -> str:
     """Until when it fits, for a reader."""
-    rows = [{"resource": row["resource"], "date": crossing(row)} for row in found["crossings"]]
+    rows = [{"resource": row["resource"], "date": crossing(row)} for row in answer["crossings"]]
     columns = {"resource": "resource", "date": "reaches its target"}
-    growth = (f"{row['class']} {within(row['growth_pct_per_year'])} %" for row in found["growth"])
-    head = flagged(_asked(found), found["notes"])
+    growth = (f"{row['class']} {within(row['growth_pct_per_year'])} %" for row in answer["growth"])
+    head = flagged(_question_line(answer), answer["notes"])
     lines = [head, table(rows, columns, "  "), f"  growth a year: {', '.join(growth)}"]
-    return "\n".join([*lines, *basis(found)])
+    return "\n".join([*lines, *basis(answer)])
 
 
 def crossing(row: Mapping[str, Any]) -> str:
@@ -405,11 +407,11 @@ def dated(iso: str) -> str:
     return f"{day.day} {day:%b %Y}"
 
 
-def forecast_msu(found: Mapping[str, Any]) -> str:
+def forecast_msu(forecast: Mapping[str, Any]) -> str:
     """MSU to come for a reader: the recorded peak, and every quarter of a year."""
     rows = []
     heads: dict[str, str] = {}
-    for subject in found["subjects"]:
+    for subject in forecast["subjects"]:
         peak = subject["recorded"]
         scope = {"lpar": "LPAR", "machine": "CPC"}[subject["scope"]]
         row = {"scope": scope, "name": subject["name"], "at": peak["peak_at_local"]}
@@ -420,12 +422,12 @@ def forecast_msu(found: Mapping[str, Any]) -> str:
             row[str(step["week"])] = within(step)
         rows.append(row)
     columns = {"scope": "of", "name": "name", "peak": "R4HA (MSU)", "at": "at", "capacity": "capacity (MSU)", **heads}
-    notes = [f"  note: {note}" for note in found["notes"]]
-    head = flagged(found["system"] or "all LPARs", found["notes"])
-    return "\n".join([head, table(rows, columns, "  "), f"  model {found['model_version']}", *notes])
+    notes = [f"  note: {note}" for note in forecast["notes"]]
+    head = flagged(forecast["system"] or "all LPARs", forecast["notes"])
+    return "\n".join([head, table(rows, columns, "  "), f"  model {forecast['model_version']}", *notes])
 
 
-def explanation(found: Mapping[str, Any]) -> str:
+def explanation(breakdown: Mapping[str, Any]) -> str:
     """What an answer is made of, for a reader."""
     rows = [
         {
@@ -436,22 +438,22 @@ def explanation(found: Mapping[str, Any]) -> str:
             "cost": within(row["us_per_tran"]),
             "evidence": row["evidence"],
         }
-        for row in found["demand"]
+        for row in breakdown["demand"]
     ]
     columns = {"component": "component", "class": "class", "engine": "engine", "used": "engines in use"}
     columns |= {"cost": "µs/tran", "evidence": "evidence"}
-    lines = [f"{found['system']} at {described(found['at'])}", table(rows, columns, "  ")]
-    for row in found["sensitivity"]:
+    lines = [f"{breakdown['system']} at {described(breakdown['at'])}", table(rows, columns, "  ")]
+    for row in breakdown["sensitivity"]:
         shares = (
             f"{one['assumption']} {figure(one['share_pct'], 3)} %" for one in row["shares"] if one["share_pct"] >= 1
         )
         name = " of ".join(filter(None, (row["metric"], row["class"])))
         lines.append(f"  sources of the interval of {name}: {', '.join(shares) or 'nothing known'}")
-    return "\n".join([*lines, *basis(found)])
+    return "\n".join([*lines, *basis(breakdown)])
 
 
 def replay(system: str, at: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Recorded responses beside replayed ones for a reader, class by class."""
+    """Recorded and replayed responses for a reader, class by class."""
     shown = [
         {"class": row["class"], "what": what, "transactions": row["transactions"], **row[what]}
         | ({"wasserstein": row["wasserstein"], "ks": row["ks"]} if what == "replayed" else {})

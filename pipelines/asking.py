@@ -45,7 +45,7 @@ def service(home: Home, until: str = "/readyz") -> Iterator[str]:
 
 
 def ask(address: str, path: str, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Post a question and return the answer. Raises EtalonError with the service's own words when it refuses."""
+    """Post a question and return the answer. Raises EtalonError with the service's message when it refuses."""
     from serve.client import Client, Refused
 
     with Client(address, os.environ.get("ETALON_TOKEN"), ANSWER_S) as client:

@@ -21,7 +21,7 @@ from pipelines.nights.night import Step
 from state import saved
 
 POOL = "duckdb_writer"
-#: Where `etalon serve` listens unless it is told otherwise.
+#: The default address of `etalon serve`.
 SERVICE = "http://127.0.0.1:8321/"
 #: Tag of a run with the day whose records should be there; yesterday without it.
 DAY = "etalon/day"
@@ -95,12 +95,12 @@ def raw_records(home: Home) -> dg.AssetsDefinition:
                 work.load(this, runner)
             night.patiently(lambda: steps.prepare(home))
         files = this.night.files
-        held = sum(file["quarantined"] for file in files)
+        n_quarantined = sum(file["quarantined"] for file in files)
         failed = [file["message"] or file["path"] for file in files if file["status"] in ("failed", "busy")]
         link = _link(home, accounts.loads(home.reports / "loads", this.night.started.replace(":", ""), files))
         counts = {name: sum(file[name] for file in files) for name in ("bytes", "records", "decoded")}
         skipped = sum(count for file in files for count in file["skipped"].values())
-        about = {"report": link, "files": len(files), **counts, "skipped": skipped, "quarantined": held}
+        about = {"report": link, "files": len(files), **counts, "skipped": skipped, "quarantined": n_quarantined}
         return dg.MaterializeResult(
             metadata={**about, "messages": "\n".join(file["message"] for file in files if file["message"])},
             check_results=[
@@ -111,9 +111,9 @@ def raw_records(home: Home) -> dg.AssetsDefinition:
                 ),
                 dg.AssetCheckResult(
                     check_name="nothing_quarantined",
-                    passed=not held,
+                    passed=not n_quarantined,
                     severity=dg.AssetCheckSeverity.WARN,
-                    metadata={"report": link, "quarantined": held},
+                    metadata={"report": link, "quarantined": n_quarantined},
                 ),
             ],
         )
@@ -162,7 +162,7 @@ def quality_report(home: Home, mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinit
         counts = {"fail": 0, "warn": 0}
         if result is not None:
             counts = result.counts
-            problems = [found.line + (f" ({found.where})" if found.where else "") for found in result.problems]
+            problems = [finding.line + (f" ({finding.where})" if finding.where else "") for finding in result.problems]
             listed = dg.MetadataValue.md("\n".join(f"- {literal(line)}" for line in problems) or "none")
             about |= {"checked": result.extent, "problems": listed, "verdict": result.verdict}
         return dg.MaterializeResult(
@@ -232,12 +232,12 @@ def champion(home: Home, after: str) -> dg.AssetsDefinition:
         """The model calibrated on the snapshot, validated, registered, and exported if it passes its gate."""
         with step(home, context, "calibrating and validating") as this:
             fitted = work.fit(this) if this.rules.fit else None
-        said = this.night.model or {}
+        model = this.night.model or {}
         if fitted is None:
-            # Records alone, with no runs beside them, have no measured point; the way ends here without a fault.
-            outcome = said.get("outcome", "already calibrated on the same data" if this.rules.fit else "fit = false")
+            # Records without runs have no measured point; the job ends here without a fault.
+            outcome = model.get("outcome", "already calibrated on the same data" if this.rules.fit else "fit = false")
             about: dict[str, Any] = {"outcome": outcome, "report": _link(home, home.quality / "index.html")}
-            passed, gate = not said, {**about, "reason": outcome}
+            passed, gate = not model, {**about, "reason": outcome}
         else:
             name = fitted.model_version.replace("/", "-")
             link = _link(
@@ -258,12 +258,12 @@ def champion(home: Home, after: str) -> dg.AssetsDefinition:
                 "left_out": "\n".join(f"{name}: {reason}" for name, reason in fitted.left_out.items()),
             }
         severity = dg.AssetCheckSeverity.WARN if fitted is None else dg.AssetCheckSeverity.ERROR
-        faults = [f"{name}: {fault}" for name, fault in said.get("faults", {}).items()]
+        faults = [f"{name}: {fault}" for name, fault in model.get("faults", {}).items()]
         return dg.MaterializeResult(
             metadata=about,
             check_results=[
                 dg.AssetCheckResult(check_name="validation_gate", passed=passed, severity=severity, metadata=gate),
-                _doubt("drift", said.get("drifted", [])),
+                _doubt("drift", model.get("drifted", [])),
                 _doubt("every_system", faults),
             ],
         )
@@ -307,7 +307,7 @@ def record_coverage(home: Home) -> dg.AssetsDefinition:
 
 
 def raised_alerts(home: Home) -> dg.AssetsDefinition:
-    """What the rules of alerts find."""
+    """Alerts raised by the rules."""
 
     @dg.asset(
         name="raised_alerts",
@@ -325,8 +325,8 @@ def raised_alerts(home: Home) -> dg.AssetsDefinition:
         """Alerts by cause: performance index, busy, R4HA, zIIP overflow, headroom."""
         with step(home, context, "looking for alerts") as this:
             work.raise_alerts(this)
-        found = [one["text"] for one in this.night.alerts]
-        return dg.MaterializeResult(metadata={"alerts": "\n".join(found)}, check_results=[_doubt("no_alert", found)])
+        texts = [one["text"] for one in this.night.alerts]
+        return dg.MaterializeResult(metadata={"alerts": "\n".join(texts)}, check_results=[_doubt("no_alert", texts)])
 
     return _raised_alerts
 

@@ -93,8 +93,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         typer.echo(f"etalon {version('etalon-z')}")
@@ -121,7 +121,7 @@ def common(
     try:
         Home.from_environment().activate()
     except EtalonError:
-        # Help needs no state, and the doctor says what is wrong with it beside everything else.
+        # Help needs no state, and the doctor reports what is wrong with it.
         if context.invoked_subcommand != "doctor" and not {"-h", "--help"} & set(sys.argv):
             raise
 
@@ -167,7 +167,7 @@ def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
     message = ""
     take_jemalloc()
-    # The lowest that OpenBLAS takes: its threads otherwise spin for some 30 ms each when NumPy is loaded.
+    # The lowest that OpenBLAS takes: by default its threads spin for some 30 ms each when NumPy is loaded.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="etalon", standalone_mode=False)
@@ -215,7 +215,7 @@ def explain(error: Exception) -> tuple[str, Exit]:
 
     Rooms are not imported for it: an error of theirs can only have come from a module that is loaded.
     """
-    own: dict[str, Exit] = {
+    codes: dict[str, Exit] = {
         "model.capacity.values.QuestionError": Exit.QUESTION,
         "model.capacity.bundle.BundleError": Exit.NOT_READY,
         "model.registry.store.NoVersionError": Exit.QUESTION,
@@ -226,8 +226,8 @@ def explain(error: Exception) -> tuple[str, Exit]:
     }
     for kind in type(error).__mro__:
         name = f"{kind.__module__}.{kind.__qualname__}"
-        if name in own:
-            return str(error), own[name]
+        if name in codes:
+            return str(error), codes[name]
     home, code = Home.from_environment(), code_of(error)
     fault = home.fault(error) if home.root.exists() else None
     if fault is not None:

@@ -29,7 +29,7 @@ def compare(
     equal_busy_pct: float | None = None,
     steady_points: float,
 ) -> Any:
-    """The runs asked for, side by side, as a `model.studies.comparison.Comparison`.
+    """The requested runs, side by side, as a `model.studies.comparison.Comparison`.
 
     Raises ComparisonError, naming what there is, for a system, point or window that is not published.
     """
@@ -39,20 +39,20 @@ def compare(
     from model.studies.comparison.selection import unknown_system
     from model.studies.comparison.verdicts import About
 
-    asked = [comparison.parse(text) for text in runs]
+    selections = [comparison.parse(text) for text in runs]
     catalogue = {
         row["metric"]: About(row["label"], row["unit"], row["better"], row["follows_load"], row["subject"])
         for row in warehouse.query(home.snapshot, "SELECT * FROM marts.dim_metric ORDER BY place").to_pylist()
     }
-    known: dict[str, Any] = {}
+    histories: dict[str, Any] = {}
     chosen: list[Any] = []
-    for one in asked:
-        if one.system not in known:
+    for one in selections:
+        if one.system not in histories:
             rows = _intervals(home, one.system)
             if not rows:
                 raise unknown_system(one.system, _systems(home))
-            known[one.system] = from_rows(rows)
-        intervals, measures = known[one.system]
+            histories[one.system] = from_rows(rows)
+        intervals, measures = histories[one.system]
         chosen += comparison.choose(one, intervals, measures, band_points=steady_points)
     band = comparison.Band(band_pct, confidence)
     return comparison.compare(chosen, catalogue, band, equal_busy_pct=equal_busy_pct)
@@ -78,14 +78,14 @@ def _systems(home: Home) -> list[str]:
     return [str(row["system_id"]) for row in warehouse.query(home.snapshot, query).to_pylist()]
 
 
-def write(found: Any, folder: Path) -> Report:
+def write(comparison: Any, folder: Path) -> Report:
     """The comparison as a page, Markdown and CSV in `folder`."""
     from model.studies import document
     from model.studies.comparison import report
     from model.studies.comparison.pictures import figures
 
-    described = report.document(found)
-    drawn = figures(found)
+    described = report.document(comparison)
+    drawn = figures(comparison)
     shown: Mapping[str, pages.Part] = described.sections
     if drawn:
         shown = {**shown, "Pictures": pages.figures(drawn.values())}
@@ -93,15 +93,15 @@ def write(found: Any, folder: Path) -> Report:
     written = Report(folder / "comparison.html", folder / "comparison.md", folder / "comparison.csv")
     written.html.write_text(pages.document(described.title, described.lead, shown), encoding="utf-8")
     written.markdown.write_text(document.markdown(described), encoding="utf-8")
-    written.csv.write_text(report.as_csv(found), encoding="utf-8")
+    written.csv.write_text(report.as_csv(comparison), encoding="utf-8")
     return written
 
 
-def save_figures(found: Any, folder: Path) -> list[Path]:
+def save_figures(comparison: Any, folder: Path) -> list[Path]:
     """Every picture of the comparison as an SVG file. Raises EtalonError where there is nothing to draw."""
     from model.studies.comparison.pictures import figures
 
-    drawn = figures(found)
+    drawn = figures(comparison)
     if not drawn:
         raise EtalonError(
             "these runs share no figure that is drawn: ITR, CPU busy, response time, CPU per transaction, elapsed "

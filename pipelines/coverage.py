@@ -64,7 +64,7 @@ def marts_of() -> Mapping[str, frozenset[str]]:
         for name, path in models.items()
     }
     marts = {path.stem for path in (DBT_PROJECT / "models" / "marts").rglob("*.sql")}
-    found: dict[str, set[str]] = defaultdict(set)
+    marts_by_table: dict[str, set[str]] = defaultdict(set)
     for mart in marts:
         seen, waiting = set[str](), [mart]
         while waiting:
@@ -72,9 +72,9 @@ def marts_of() -> Mapping[str, frozenset[str]]:
             if name in seen or name in _IDENTIFYING:
                 continue
             seen.add(name)
-            found[name.removeprefix("stg_")].add(mart)
+            marts_by_table[name.removeprefix("stg_")].add(mart)
             waiting += refers.get(name, ())
-    return {table: frozenset(names) for table, names in found.items()}
+    return {table: frozenset(names) for table, names in marts_by_table.items()}
 
 
 def described(registry: "Registry") -> Iterator[tuple[str, "Layout"]]:
@@ -109,7 +109,7 @@ def page(registry: "Registry") -> str:
     return "\n".join([*lines, "| " + " | ".join(cells) + " |", ""])
 
 
-def measure(file: Path, known: "Registry", limits: Callable[[], Limits] = Limits) -> list[Kind]:
+def measure(file: Path, registry: "Registry", limits: Callable[[], Limits] = Limits) -> list[Kind]:
     """What a dump, or a container of dumps, holds by kind of record; the most bytes first.
 
     limits: says how much of a container is unpacked. Bytes between records (blocks, descriptors of segments) stand
@@ -123,8 +123,8 @@ def measure(file: Path, known: "Registry", limits: Callable[[], Limits] = Limits
 
     counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     filled: dict[str, set[str]] = defaultdict(set)
-    headers = {layout.header.table: name for name, layout in described(known) if layout.header.has("record_length")}
-    lengths = {layout.header.table: _length_column(layout) for _, layout in described(known)}
+    headers = {layout.header.table: name for name, layout in described(registry) if layout.header.has("record_length")}
+    lengths = {layout.header.table: _length_column(layout) for _, layout in described(registry)}
     with TemporaryDirectory(prefix="etalon-") as scratch:
         with file.open("rb") as stream:
             form = form_of(stream.read(HEAD_BYTES))
@@ -132,7 +132,7 @@ def measure(file: Path, known: "Registry", limits: Callable[[], Limits] = Limits
         for name, path in ((m.name, m.path) for m in inside) if form else ((file.name, file),):
             with path.open("rb") as stream:
                 identity = identify(inner_name(name), stream.read(HEAD_BYTES))
-            for batch in read(path, identity, known):
+            for batch in read(path, identity, registry):
                 left = [batch.decoded, batch.decoded_bytes]
                 for table, rows in ((t, r) for t, r in batch.tables.items() if t in headers):
                     size = int(pc.sum(rows[lengths[table]]).as_py() or 0)
@@ -145,7 +145,7 @@ def measure(file: Path, known: "Registry", limits: Callable[[], Limits] = Limits
                 for piece in batch.quarantined:
                     _add(counts, (piece.reason, "quarantined"), 1, piece.length)
                 _add(counts, ("framing", "framing"), 0, batch.framing_bytes)
-    layouts = dict(described(known))
+    layouts = dict(described(registry))
     kinds = [
         _kind(record, state, records, size, layouts.get(record), filled[record])
         for (record, state), (records, size) in counts.items()
@@ -156,10 +156,10 @@ def measure(file: Path, known: "Registry", limits: Callable[[], Limits] = Limits
 
 def shares(kinds: list[Kind]) -> dict[str, int]:
     """Bytes by where they go, every place named."""
-    found = dict.fromkeys(("marts", "raw", "skipped", "quarantined", "framing"), 0)
+    sums = dict.fromkeys(("marts", "raw", "skipped", "quarantined", "framing"), 0)
     for kind in kinds:
-        found[kind.reaches] += kind.bytes
-    return found
+        sums[kind.reaches] += kind.bytes
+    return sums
 
 
 def _add(counts: dict[tuple[str, str], list[int]], key: tuple[str, str], records: int, size: int) -> None:
@@ -168,7 +168,7 @@ def _add(counts: dict[tuple[str, str], list[int]], key: tuple[str, str], records
 
 
 def _kind(record: str, state: str, records: int, size: int, layout: "Layout | None", filled: Collection[str]) -> Kind:
-    """What is said of a kind of record by its layout, or of reports and tables without one by the tables they fill."""
+    """A kind of record, described by its layout; reports and tables without a layout by the tables they fill."""
     if state != "decoded":
         return Kind(record, "", records, size, state, [])
     tables = [section.table for section in (*layout.sections, *layout.handled)] if layout else filled
@@ -206,6 +206,6 @@ Every kind of record with a layout: how many fields, how far each can be trusted
 Records without marts are decoded into raw tables with their staging views. A kind that is not here is counted as
 skipped. What of a dump is covered, in bytes: `etalon doctor --coverage DUMP`.
 
-`macro` and `manual` fields were read from IBM's own mapping or manual, `decoder` fields from working programs;
+`macro` and `manual` fields were read from IBM's mapping or manual, `decoder` fields from working programs;
 `inferred` ones follow from order and stated lengths, `memory` ones are in doubt, and no key figure depends on them.
 """

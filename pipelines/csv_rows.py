@@ -16,7 +16,7 @@ _BEGINS = list(b"=+-@\t\r\n'")
 
 
 def heading(schema: Any) -> bytes:
-    """The names of the columns; columns of one name are told apart (`a`, `a_1`)."""
+    """The names of the columns; columns of one name are numbered (`a`, `a_1`)."""
     names = (csv_cell(name).replace('"', '""') for name in forms.distinct(schema.names))
     return ",".join(f'"{name}"' for name in names).encode() + b"\n"
 
@@ -29,7 +29,7 @@ def write(table: Any, sink: BinaryIO) -> None:
 
 
 def lines(table: Any) -> Iterator[memoryview]:
-    """The rows of a `pyarrow.Table`, some thousands at a time; each part is good until the next one is asked for.
+    """The rows of a `pyarrow.Table`, some thousands at a time; each part is valid until the next one is requested.
 
     Bytes are written in hexadecimal digits, nested values as JSON.
     """

@@ -32,8 +32,8 @@ class Translator(DagsterDbtTranslator):
 
     def get_asset_check_spec(self, *arguments: Any, **named: Any) -> dg.AssetCheckSpec | None:
         """A test that fails ends the build, and the run with it: nothing after it has to be held up."""
-        found = super().get_asset_check_spec(*arguments, **named)
-        return None if found is None else found._replace(blocking=False)
+        spec = super().get_asset_check_spec(*arguments, **named)
+        return None if spec is None else spec._replace(blocking=False)
 
     def get_group_name(self, dbt_resource_props: Any) -> str:
         """All models are one group, so that the first screen shows the steps of a night."""
@@ -55,7 +55,7 @@ def marts(home: Home, defined: DbtProject) -> dg.AssetsDefinition:
         from pipelines.building.marts import building, unpublished
 
         if set(context.selected_asset_keys) != set(context.assets_def.keys):
-            remedy = "the marts are built together; to rebuild single models, use `etalon build --select MODEL`"
+            remedy = "the marts are built in one step; to rebuild single models, use `etalon build --select MODEL`"
             raise dg.Failure(description=remedy, allow_retries=False)
         with step(home, context, "building the marts") as this:
             models, manifest = project.read(home), json.loads(defined.manifest_path.read_text(encoding="utf-8"))
@@ -77,7 +77,7 @@ def marts(home: Home, defined: DbtProject) -> dg.AssetsDefinition:
 
 
 def _event(done: Model | Outcome, manifest: Mapping[str, Any], defined: DbtProject) -> Any:
-    """What Dagster is told of a model that was built or a data test that was run."""
+    """The Dagster event for a model that was built or a data test that was run."""
     if isinstance(done, Model):
         return dg.MaterializeResult(asset_key=dg.AssetKey([done.schema, done.name]))
     key = get_asset_check_key_for_test(manifest, TRANSLATOR, done.test.key, defined)

@@ -16,7 +16,7 @@ def decode_file(
     file: Path,
     form: str,
     folder: Path | None,
-    known: Any,
+    registry: Any,
     *,
     tables: Collection[str] = (),
     dictionaries: Sequence[Path] = (),
@@ -24,9 +24,9 @@ def decode_file(
 ) -> list[Any]:
     """Decode `file` and write every table as `form` into `folder`, to standard output without one.
 
-    file: a dump, a container of dumps, or `-` for standard input; known: the layouts, an `ingest.registry.Registry`;
-    tables: those to write, all without; dictionaries: what describes the records of CICS regions whose own dictionary
-    the dump does not hold; limits: says how much of a container is unpacked. To standard output go JSON lines of any
+    file: a dump, a container of dumps, or `-` for standard input; registry: the layouts, an `ingest.registry.Registry`;
+    tables: those to write, all without; dictionaries: files with the dictionaries of CICS regions that
+    the dump does not contain; limits: says how much of a container is unpacked. To standard output go JSON lines of any
     number of tables, the other forms of one alone.
     Returns one `ingest.warehouse.FileReport` per dump, judged as `ingest` judges it; its rows are those of all tables.
     Raises EtalonError for a folder, for a dictionary that cannot be read, and for a table the dump does not hold.
@@ -41,15 +41,15 @@ def decode_file(
     keep_freed_memory()
     if str(file) != STANDARD_INPUT and file.is_dir():
         raise EtalonError(f"{file}: is a folder; name one dump", Exit.NO_INPUT)
-    (found, *more) = expand([str(file)])
+    (source, *more) = expand([str(file)])
     if more:
         raise EtalonError(f"{file}: names {1 + len(more)} files; name one dump", Exit.NO_INPUT)
-    if not isinstance(found, str):
-        return [found]
-    handlers = _handlers(dictionaries, known) if dictionaries else {}
+    if not isinstance(source, str):
+        return [source]
+    handlers = _handlers(dictionaries, registry) if dictionaries else {}
     with ExitStack() as stack:
-        name, path = shown(found), Path(found)
-        if found == STANDARD_INPUT:
+        name, path = shown(source), Path(source)
+        if source == STANDARD_INPUT:
             name, path = "standard input", stack.enter_context(standard_input(_scratch(stack)))
         files = TableFiles(stack, form, folder, tables)
         try:
@@ -58,12 +58,12 @@ def decode_file(
         except OSError as error:
             return [outcome.unreadable(name, error)]
         if packed is None:
-            reports = [_decode(path, name, known, handlers, files)]
+            reports = [_decode(path, name, registry, handlers, files)]
         else:
             reports = []
             for member in unpack(path, name, packed, _scratch(stack), limits()):
                 files.member = member.name.removeprefix(f"{name}!") if member.name != name else None
-                report = _decode(member.path, member.name, known, handlers, files)
+                report = _decode(member.path, member.name, registry, handlers, files)
                 if member.damage:
                     outcome.damaged(report, member.damage)
                 reports.append(report)
@@ -76,17 +76,17 @@ def _require(tables: Collection[str], name: str, reports: Sequence[Any]) -> None
     """Raise EtalonError unless there were rows of each of these tables, or nothing could be decoded at all."""
     from difflib import get_close_matches
 
-    held = sum((Counter(report.rows) for report in reports), Counter[str]())
-    if held and (absent := sorted(set(tables) - set(held))):
-        near = [table for lacking in absent for table in get_close_matches(lacking, held, n=3)]
+    filled = sum((Counter(report.rows) for report in reports), Counter[str]())
+    if filled and (absent := sorted(set(tables) - set(filled))):
+        near = [table for lacking in absent for table in get_close_matches(lacking, filled, n=3)]
         meant = f"; did you mean {' or '.join(near)}?" if near else "."
         raise EtalonError(
-            f"{name}: has no rows of {', '.join(absent)}{meant} Tables with rows: {', '.join(sorted(held))}",
+            f"{name}: has no rows of {', '.join(absent)}{meant} Tables with rows: {', '.join(sorted(filled))}",
             Exit.QUESTION,
         )
 
 
-def _handlers(dictionaries: Sequence[Path], known: Any) -> dict[str, Any]:
+def _handlers(dictionaries: Sequence[Path], registry: Any) -> dict[str, Any]:
     """What reads CICS monitoring records by the dictionaries in these files, which may be dumps that hold some."""
     from ingest.formats.cics.dictionary import DictionaryMemory, read_dictionary_file
     from ingest.formats.cics.performance import MonitoringDecoder
@@ -100,7 +100,7 @@ def _handlers(dictionaries: Sequence[Path], known: Any) -> dict[str, Any]:
         with file.open("rb") as stream:
             identity = identify(file.name, stream.read(HEAD_BYTES))
         if identity.kind is Kind.SMF:
-            for _ in read(file, identity, known, handlers):
+            for _ in read(file, identity, registry, handlers):
                 pass
         else:
             try:
@@ -109,7 +109,7 @@ def _handlers(dictionaries: Sequence[Path], known: Any) -> dict[str, Any]:
                 raise EtalonError(f"{error}; correct the dictionary file and try again", Exit.NO_INPUT) from None
     if not memory.items():
         names = ", ".join(map(str, dictionaries))
-        raise EtalonError(f"{names}: no dictionary found; name a dump with class 1 records", Exit.NO_INPUT)
+        raise EtalonError(f"{names}: they have no dictionary; name a dump with class 1 records", Exit.NO_INPUT)
     return dict(handlers)
 
 
@@ -117,7 +117,7 @@ def _scratch(stack: ExitStack) -> Path:
     return Path(stack.enter_context(TemporaryDirectory(prefix="etalon-")))
 
 
-def _decode(path: Path, name: str, known: Any, handlers: Mapping[str, Any], files: TableFiles) -> Any:
+def _decode(path: Path, name: str, registry: Any, handlers: Mapping[str, Any], files: TableFiles) -> Any:
     """Decode one dump; its report."""
     from ingest.containers.opening import inner_name
     from ingest.files.accounts import Accounts
@@ -135,7 +135,7 @@ def _decode(path: Path, name: str, known: Any, handlers: Mapping[str, Any], file
     except OSError as error:
         return unreadable(name, error)
     accounts = Accounts()
-    with closing(made_ahead(read(path, identity, known, handlers, cores()))) as batches:
+    with closing(made_ahead(read(path, identity, registry, handlers, cores()))) as batches:
         while True:
             try:
                 batch = next(batches, None)

@@ -38,8 +38,8 @@ def nightly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
 def landed(context: dg.SensorEvaluationContext) -> dg.SensorResult:
     """A run once complete files are the same, in name, size and time, as at the look before.
 
-    No clock is compared with another: a file server's may differ. The same files are asked for once, and again where
-    the process of their run was killed and Dagster's own retry was lost, as where its code server was killed as well.
+    No clock is compared with another: a file server's may differ. The same files are requested once, and again where
+    the process of their run was killed and Dagster's retry was lost, as where its code server was killed as well.
     """
     home = Home.from_environment()
     rules = settings.read(home).landing
@@ -50,9 +50,11 @@ def landed(context: dg.SensorEvaluationContext) -> dg.SensorResult:
     folder = landing.local(home, rules)
     before = json.loads(context.cursor or "{}")
     marks = {str(path): landing.fingerprint([path]) for path, why_left in landing.files(folder, rules) if not why_left}
-    # Marks of the look before, and whether a run was asked for of the file as it is.
+    # Marks of the look before, and whether a run was requested for the file as it is.
     seen = {path: [mark, before.get(path) == [mark, True]] for path, mark in marks.items()}
-    new = [path for path, (mark, asked) in seen.items() if before.get(path) == [mark, False] and not asked]
+    new = [
+        path for path, (mark, is_requested) in seen.items() if before.get(path) == [mark, False] and not is_requested
+    ]
     if not new:
         return dg.SensorResult(skip_reason=f"no new complete file in {folder}", cursor=json.dumps(seen))
     for path in new:
@@ -77,14 +79,14 @@ def failure_of(instance: dg.DagsterInstance, run_id: str) -> str:
     """Why a run failed, as Dagster says it: the error of a step, or else of the run."""
     kinds = dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.RUN_CANCELED
     for event in instance.all_logs(run_id, of_type=set(kinds)):
-        if (said := event.dagster_event) is not None:
-            error = getattr(said.event_specific_data, "error", None)
+        if (dagster_event := event.dagster_event) is not None:
+            error = getattr(dagster_event.event_specific_data, "error", None)
             while error is not None and error.cause is not None:
                 error = error.cause
             return (
-                f"{said.step_key}: {error.message.strip()}"
-                if error is not None and said.step_key
-                else said.message or ""
+                f"{dagster_event.step_key}: {error.message.strip()}"
+                if error is not None and dagster_event.step_key
+                else dagster_event.message or ""
             )
     return "The run failed without a reason from Dagster."
 
@@ -92,8 +94,8 @@ def failure_of(instance: dg.DagsterInstance, run_id: str) -> str:
 def interrupted(instance: dg.DagsterInstance, run_id: str) -> bool:
     """Whether a run was stopped by a signal."""
     failures = instance.all_logs(run_id, of_type=dg.DagsterEventType.STEP_FAILURE)
-    said = [event.dagster_event.step_failure_data.error for event in failures if event.dagster_event]
-    return any(error is not None and error.cls_name == "DagsterExecutionInterruptedError" for error in said)
+    errors = [event.dagster_event.step_failure_data.error for event in failures if event.dagster_event]
+    return any(error is not None and error.cls_name == "DagsterExecutionInterruptedError" for error in errors)
 
 
 def _reporting(status: dg.DagsterRunStatus) -> dg.SensorDefinition:
@@ -118,7 +120,7 @@ def _jobs(home: Home, with_marts: bool = True) -> tuple[list[dg.AssetsDefinition
     job = dg.define_asset_job(
         JOB,
         selection=dg.AssetSelection.assets(*of_a_night),
-        # A step in a process of its own would begin with four seconds of imports.
+        # A step in a separate process would begin with four seconds of imports.
         executor_def=dg.in_process_executor,
         tags={"dagster/retry_strategy": "ALL_STEPS"},
         description="What has landed, from files to the published snapshot, the champion and the morning's page.",

@@ -53,7 +53,7 @@ def examine(home: Home, folder: Path) -> list[Finding]:
         "snapshot": lambda: _snapshot(home),
         "champion": lambda: _champion(home),
         "state": lambda: _state(home),
-        "own files": lambda: _own_files(home),
+        "own files": lambda: _custom_files(home),
         "kernels": _kernels,
         "ports": _ports,
     }
@@ -69,8 +69,8 @@ def _guarded(what: str, home: Home, look: Callable[[], Iterator[Finding]]) -> It
             what, "bad", f"{error.filename}: {error.strerror}", f"correct its permissions, or those of {home.root}"
         )
     except Exception as error:
-        said = f"could not be examined: {type(error).__name__}: {' '.join(str(error).split())}"
-        yield Finding(what, "bad", said, "report it, with the output of `etalon doctor --json`")
+        message = f"could not be examined: {type(error).__name__}: {' '.join(str(error).split())}"
+        yield Finding(what, "bad", message, "report it, with the output of `etalon doctor --json`")
 
 
 def _python() -> Iterator[Finding]:
@@ -90,12 +90,12 @@ def _packages() -> Iterator[Finding]:
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
         try:
-            found = version(requirement.name)
+            installed = version(requirement.name)
         except PackageNotFoundError:
             wrong.append(f"{requirement.name} is missing")
             continue
-        if not requirement.specifier.contains(found, prereleases=True):
-            wrong.append(f"{requirement.name} {found} is not {requirement.specifier}")
+        if not requirement.specifier.contains(installed, prereleases=True):
+            wrong.append(f"{requirement.name} {installed} is not {requirement.specifier}")
     if wrong:
         yield Finding("packages", "bad", "; ".join(wrong), "run `make setup`")
     else:
@@ -130,16 +130,16 @@ def _settings(home: Home) -> Iterator[Finding]:
     from pipelines import settings
 
     try:
-        found = settings.read(home)
+        rules = settings.read(home)
     except EtalonError as error:
         yield Finding("settings", "bad", str(error), "correct it; docs/operations.md has an example")
         return
-    folder, archive = found.landing.folder or home.landing, found.landing.archive
+    folder, archive = rules.landing.folder or home.landing, rules.landing.archive
     if isinstance(folder, str):
         from pipelines.nights.remote import Remote
 
         try:
-            Remote(home, found.landing).listed()
+            Remote(home, rules.landing).listed()
         except EtalonError as error:
             yield Finding("landing folder", "bad", str(error), "correct the address, its credentials or the network")
     elif folder.exists() and not os.access(folder, os.R_OK | os.X_OK):
@@ -148,16 +148,16 @@ def _settings(home: Home) -> Iterator[Finding]:
         yield Finding(
             "archive", "bad", f"{archive} cannot be written", "correct its permissions, or name another folder"
         )
-    if found.notify.to:
+    if rules.notify.to:
         from pipelines.nights import notify
 
-        for problem in notify.unusable(found.notify):
+        for problem in notify.unusable(rules.notify):
             yield Finding("notify", "bad", problem, "correct notify.to in etalon.toml")
-    if found.registry_server is not None:
+    if rules.registry_server is not None:
         from model import registry
 
         try:
-            registry.require_reachable(found.registry_server)
+            registry.require_reachable(rules.registry_server)
         except registry.RegistryDamagedError as error:
             seen, _, remedy = str(error).rpartition("; ")
             yield Finding("mlflow_server", "bad", seen, remedy)
@@ -181,8 +181,10 @@ def _warehouse(home: Home) -> Iterator[Finding]:
             )
             return
         seen, _, remedy = (home.fault(error) or "").rpartition("; ")
-        said = seen or f"{home.warehouse}: {str(error).splitlines()[0]}"
-        yield Finding("warehouse", "bad", said, remedy or "restore a backup, or move it away and load the files again")
+        message = seen or f"{home.warehouse}: {str(error).splitlines()[0]}"
+        yield Finding(
+            "warehouse", "bad", message, remedy or "restore a backup, or move it away and load the files again"
+        )
         return
     size = home.warehouse.stat().st_size / 1024**2
     yield Finding("warehouse", "good", f"{counted(row[0] if row else 0, 'file')} loaded, {size:.0f} MiB, not locked")
@@ -202,9 +204,9 @@ def _snapshot(home: Home) -> Iterator[Finding]:
         return
     age = time.time() - home.snapshot.stat().st_mtime
     old = age > OLD_SNAPSHOT_S
-    said = f"published {age / 3600:.1f} hours ago"
+    message = f"published {age / 3600:.1f} hours ago"
     remedy = "check the nightly schedule; `etalon build` publishes now" if old else ""
-    yield Finding("snapshot", "note" if old else "good", said, remedy)
+    yield Finding("snapshot", "note" if old else "good", message, remedy)
 
 
 def _champion(home: Home) -> Iterator[Finding]:
@@ -214,11 +216,11 @@ def _champion(home: Home) -> Iterator[Finding]:
     from pipelines import steps
 
     try:
-        found = steps.read_bundle(home) or {}
+        bundle = steps.read_bundle(home) or {}
     except StateDamaged as error:
         yield _damaged("champion", error)
         return
-    yield Finding("champion", "good", f"{found['model_version']}, {counted(len(found['systems']), 'system')}")
+    yield Finding("champion", "good", f"{bundle['model_version']}, {counted(len(bundle['systems']), 'system')}")
 
 
 def _state(home: Home) -> Iterator[Finding]:
@@ -235,14 +237,14 @@ def _state(home: Home) -> Iterator[Finding]:
         yield Finding("state", "good", "all small files are readable")
 
 
-def _own_files(home: Home) -> Iterator[Finding]:
+def _custom_files(home: Home) -> Iterator[Finding]:
     """Layouts, metrics and ratings of the installation that cannot be used."""
     from pipelines import layouts, metrics, steps
     from pipelines.nights import rules
 
     looks: dict[str, Callable[[Home], object]] = {
         "layouts": layouts.registry,
-        "metrics": metrics.own,
+        "metrics": metrics.of_installation,
         "machines": steps.imported_ratings,
         "prices": steps.prices,
         "alerts": lambda home: rules.read(home, steps.calendar(home)),
@@ -276,7 +278,7 @@ def _ports() -> Iterator[Finding]:
         with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
             probe.settimeout(0.5)
             taken = probe.connect_ex(("127.0.0.1", port)) == 0
-        said = f"{port} is {'taken' if taken else 'free'}"
+        message = f"{port} is {'taken' if taken else 'free'}"
         yield Finding(
-            f"port of {name}", "note" if taken else "good", said, "it may already be running" if taken else ""
+            f"port of {name}", "note" if taken else "good", message, "it may already be running" if taken else ""
         )

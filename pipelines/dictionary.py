@@ -73,11 +73,11 @@ def files(database: Path | None = None) -> dict[Path, str]:
 
 def _models(folder: str) -> list[dict[str, Any]]:
     """Models of a folder of the dbt project, by name."""
-    found: list[dict[str, Any]] = []
+    models: list[dict[str, Any]] = []
     for path in sorted((DBT_PROJECT / "models" / folder).rglob("*.yml")):
         document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        found += document.get("models", [])
-    return sorted(found, key=lambda model: str(model["name"]))
+        models += document.get("models", [])
+    return sorted(models, key=lambda model: str(model["name"]))
 
 
 def _coverage() -> str:
@@ -132,13 +132,13 @@ def _marts() -> str:
 
 def _metrics() -> str:
     """The registry of metrics, as a table."""
-    known = metrics.registry()
+    registry = metrics.registry()
     lines = [NOTE, "", "# Metrics", "", "How to add your own: [metrics](../metrics.md).", ""]
     lines += ["| metric | label | unit | formula | source | meaning |", "|---|---|---|---|---|---|"]
-    for name, metric in known.items():
+    for name, metric in registry.items():
         if metric.label is None:
             continue
-        unit = metric.unit or (known[metric.like].unit if metric.like else None)
+        unit = metric.unit or (registry[metric.like].unit if metric.like else None)
         label = f"{metric.label}: {metric.about}" if metric.about else metric.label
         about = [_line(text or "") for text in (label, unit, metric.formula, metric.source, metric.description)]
         lines.append(f"| `{metric.name or name}` | {' | '.join(about)} |")
@@ -167,26 +167,26 @@ def described(database: Path) -> list[Column]:
         WHERE schema_name IN ('intermediate', 'staging', 'meta')
         ORDER BY schema_name, table_name, column_index
     """
-    known = _meanings()
-    found = []
+    meanings = _meanings()
+    columns = []
     for row in warehouse.query(database, query).to_pylist():
         schema, table, name = str(row["schema_name"]), str(row["table_name"]), str(row["column_name"])
         if schema == "staging" and table not in written:
             continue
-        unit, meaning = known.get(name, ("", ""))
-        found.append(Column(schema, table, name, str(row["type"]), unit or _unit(name), meaning))
-    return found
+        unit, meaning = meanings.get(name, ("", ""))
+        columns.append(Column(schema, table, name, str(row["type"]), unit or _unit(name), meaning))
+    return columns
 
 
 def _meanings() -> dict[str, tuple[str, str]]:
     """Unit and meaning of columns by name: those of `columns.yml`, else of the first mart that has the column."""
-    known: dict[str, tuple[str, str]] = {}
+    meanings: dict[str, tuple[str, str]] = {}
     for model in _models("marts"):
         for column in model["columns"]:
             unit = str(column.get("config", {}).get("meta", {}).get("unit", ""))
-            known.setdefault(str(column["name"]), (_line(unit), _line(column["description"])))
+            meanings.setdefault(str(column["name"]), (_line(unit), _line(column["description"])))
     written = yaml.safe_load(COLUMNS.read_text(encoding="utf-8"))
-    return known | {str(name): ("", _line(str(meaning))) for name, meaning in written.items()}
+    return meanings | {str(name): ("", _line(str(meaning))) for name, meaning in written.items()}
 
 
 def _unit(name: str) -> str:

@@ -14,8 +14,8 @@ def recorded(path: Path, scores: Any) -> Any:
     import pandas as pd
 
     rows = DRIFT.read_or(path, [])
-    known = {tuple(row[name] for name in SAME) for row in rows}
-    new = [row for row in scores.to_dict("records") if tuple(row[name] for name in SAME) not in known]
+    keys = {tuple(row[name] for name in SAME) for row in rows}
+    new = [row for row in scores.to_dict("records") if tuple(row[name] for name in SAME) not in keys]
     if new:
         DRIFT.write(path, [*rows, *(documents.finite(row) for row in new)])
     return pd.DataFrame([*rows, *new], columns=list(scores.columns))

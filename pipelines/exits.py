@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Exit(IntEnum):
-    """What the exit code of `etalon` says; those from 11 to 13 are the warehouse's own, about single inputs."""
+    """Meaning of the exit codes of `etalon`; the warehouse sets those from 11 to 13, about single inputs."""
 
     OK = 0
     FAILED = 1

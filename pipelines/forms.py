@@ -26,7 +26,7 @@ _TEXTS = (
 
 
 def records(table: Any) -> Iterator[dict[str, Any]]:
-    """Rows of a `pyarrow.Table` as plain values that JSON can hold; columns of one name are told apart (`a`, `a_1`)."""
+    """Rows of a `pyarrow.Table` as plain values that JSON can hold; columns of one name are numbered (`a`, `a_1`)."""
     names = distinct(table.column_names)
     for batch in table.to_batches():
         columns = [_plain(column) for column in batch.columns]
@@ -91,19 +91,19 @@ def _json_texts(column: Any) -> Any:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Names of columns, those that are there twice told apart (`a`, `a_1`)."""
-    found: list[str] = []
+    """Names of columns; repeated names are numbered (`a`, `a_1`)."""
+    labels: list[str] = []
     for name in names:
         nth, candidate = 0, name
-        while candidate in found:
+        while candidate in labels:
             nth += 1
             candidate = f"{name}_{nth}"
-        found.append(candidate)
-    return found
+        labels.append(candidate)
+    return labels
 
 
 def _plain(column: Any) -> list[Any]:
-    """Values of an Arrow array as JSON's own."""
+    """Values of an Arrow array as JSON values."""
     import pyarrow as pa
 
     if isinstance(column.type, pa.BaseExtensionType):

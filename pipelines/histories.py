@@ -78,19 +78,19 @@ def recent(home: Home) -> tuple[Mapping[str, Any], dict[str, str]]:
     try:
         rows = {name: warehouse.query(home.snapshot, keys + query).to_pandas() for name, query in _QUERIES.items()}
     except BadQuery as error:
-        said = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0]
         raise EtalonError(
-            f"the published marts are of another version ({said}); run `etalon build`", Exit.NOT_READY
+            f"the published marts are of another version ({reason}); run `etalon build`", Exit.NOT_READY
         ) from error
     utilization = rows.pop("utilization")
 
     def of_systems(names: Sequence[str]) -> Mapping[str, Any]:
         return histories(utilization=utilization[utilization["system_id"].isin(names)], **rows)
 
-    found, faults = together("reading intervals", [*map(str, utilization["system_id"].unique())], of_systems)
+    intervals, faults = together("reading intervals", [*map(str, utilization["system_id"].unique())], of_systems)
     lpars = utilization.groupby("system_id")["smf_sid"].unique()
     named = {
         system: [system] if len(lpars[system]) == 1 else [f"{system}/{sid}" for sid in lpars[system]]
         for system in faults
     }
-    return found or {}, {name: faults[system] for system, names in named.items() for name in names}
+    return intervals or {}, {name: faults[system] for system, names in named.items() for name in names}

@@ -35,12 +35,12 @@ class Home:
 
     @property
     def metrics(self) -> Path:
-        """An installation's own metrics."""
+        """Metrics of the installation."""
         return self.root / "metrics.toml"
 
     @property
     def machines(self) -> Path:
-        """An installation's own ratings of machines."""
+        """Ratings of machines of the installation."""
         return self.root / "machines.csv"
 
     @property
@@ -50,7 +50,7 @@ class Home:
 
     @property
     def layouts(self) -> Path:
-        """An installation's own record layouts."""
+        """Record layouts of the installation."""
         return self.root / "layouts"
 
     @property
@@ -135,10 +135,10 @@ class Home:
 
     def environment(self) -> dict[str, str]:
         """Variables that keep every tool's state in here and its telemetry off."""
-        beside = str(Path(sys.executable).parent)
+        programs = str(Path(sys.executable).parent)
         path = os.environ.get("PATH", "")
         return {
-            "PATH": path if beside in path.split(os.pathsep) else os.pathsep.join([beside, path]),
+            "PATH": path if programs in path.split(os.pathsep) else os.pathsep.join([programs, path]),
             "ETALON_HOME": str(self.root),
             "ETALON_WAREHOUSE": str(self.warehouse),
             "ETALON_DAGSTER": str(self.dagster),
@@ -198,10 +198,10 @@ class Home:
 
     def _damaged(self, error: BaseException) -> str | None:
         """Which database has a damaged block that an error speaks of, and what to do. The block says whose it is."""
-        told = re.search(r"does not match stored checksum (\d+) in block at location (\d+)", str(error))
-        if told is None:
+        match = re.search(r"does not match stored checksum (\d+) in block at location (\d+)", str(error))
+        if match is None:
             return None
-        stored, place = map(int, told.groups())
+        stored, place = map(int, match.groups())
         again = "restore a backup (`etalon restore`), or move it away and load the files again (`etalon ingest`)"
         for path, remedy in (
             (self.snapshot, "run `etalon publish` to replace it"),

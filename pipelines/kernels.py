@@ -15,7 +15,7 @@ from pipelines.decoding import decode_file
 from pipelines.home import ROOT, Home
 from pipelines.progress import Reporter
 
-#: What the lab writes has, together, records of every form that loops read.
+#: These systems of the lab have records of every form that loops read.
 RENDERED = ("cics53-18cp", "ims10-msc-ctc", "cicsjava-s1-200u-19tps", "subsystems")
 
 

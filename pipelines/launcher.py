@@ -19,9 +19,9 @@ from pipelines.home import ROOT, Home
 class ProcessLauncher(RunLauncher, ConfigurableClass):
     """Starts a process for each run, which goes on when the daemon or the code server ends.
 
-    Dagster's own launcher has the code server start it and cannot say whether it lives: after a kill, its run would be
-    `STARTED` and hold its places in pools for ever. A run of a dead process is failed by Dagster's monitoring when the
-    daemon starts and every few seconds, its places are freed, and `run_retries` starts it again.
+    Dagster's default launcher has the code server start it and cannot say whether it lives: after a kill, its run would
+    be `STARTED` and hold its places in pools for ever. A run of a dead process is failed by Dagster's monitoring when
+    the daemon starts and every few seconds, its places are freed, and `run_retries` starts it again.
     """
 
     def __init__(self, inst_data: ConfigurableClassData | None = None) -> None:
@@ -78,7 +78,7 @@ class ProcessLauncher(RunLauncher, ConfigurableClass):
 
     def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
         """Whether the process of a run is alive."""
-        # A child that has ended is there, as a zombie, until it is asked after.
+        # A child that has ended remains as a zombie until it is polled.
         for run_id, child in [*self._children.items()]:
             if child.poll() is not None:
                 del self._children[run_id]

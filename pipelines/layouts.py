@@ -1,4 +1,4 @@
-"""Which record layouts are in force: the built-in ones, and an installation's own."""
+"""Which record layouts are in force: the built-in ones, and those of an installation."""
 
 import os
 from collections.abc import Sequence

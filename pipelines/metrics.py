@@ -1,4 +1,4 @@
-"""Every metric: those of the project, and an installation's own from `metrics.toml` in the state folder."""
+"""Every metric: those of the project, and those of an installation from `metrics.toml` in the state folder."""
 
 import json
 import re
@@ -67,7 +67,7 @@ def grains() -> frozenset[str]:
     )
 
 
-def own(home: Home) -> dict[str, Metric]:
+def of_installation(home: Home) -> dict[str, Metric]:
     """The installation's metrics by name; EtalonError names file, metric, field and what it should be."""
     path = home.metrics
     if not path.exists():
@@ -76,7 +76,7 @@ def own(home: Home) -> dict[str, Metric]:
         entries = tomli.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError, OSError) as error:
         raise EtalonError(f"{path}: {error}; correct it: docs/metrics.md has an example", Exit.NO_INPUT) from error
-    found = {}
+    metrics = {}
     for name, entry in entries.items():
         if not _NAME.fullmatch(name):
             raise EtalonError(f"{path}: metric {name!r}: use lower-case letters, digits and _", Exit.NO_INPUT)
@@ -85,20 +85,20 @@ def own(home: Home) -> dict[str, Metric]:
         if not isinstance(entry, dict):
             raise EtalonError(f"{path}: {name} is not a metric: write its fields below [{name}]", Exit.NO_INPUT)
         try:
-            found[name] = Metric(**entry)
+            metrics[name] = Metric(**entry)
         except ValidationError as error:
             first = error.errors()[0]
             field = f", field {'.'.join(str(part) for part in first['loc'])}" if first["loc"] else ""
             raise EtalonError(f"{path}: metric {name}{field}: {first['msg']}", Exit.NO_INPUT) from error
-        missing = _lacks(found[name])
+        missing = _lacks(metrics[name])
         if missing is not None:
             raise EtalonError(f"{path}: metric {name}: {missing}", Exit.NO_INPUT)
-    return found
+    return metrics
 
 
 def unknown_column(home: Home, failure: str) -> str | None:
     """Which of the installation's metrics names the column that DuckDB, by a build's failure, does not know."""
-    for name, metric in own(home).items():
+    for name, metric in of_installation(home).items():
         for field in ("numerator", "denominator"):
             for column in _COLUMN.findall(getattr(metric, field)):
                 if f'column "{column}" not found' in failure:
@@ -117,5 +117,5 @@ def _columns_of(grain: str | None) -> list[str]:
 
 def environment(home: Home) -> dict[str, str]:
     """The variable by which dbt knows of the installation's metrics."""
-    entries = {name: metric.model_dump(exclude_defaults=True) for name, metric in own(home).items()}
+    entries = {name: metric.model_dump(exclude_defaults=True) for name, metric in of_installation(home).items()}
     return {"ETALON_METRICS": json.dumps(entries)}

@@ -22,10 +22,10 @@ _COLOURED |= {"failure", "warning"}
 Part = Table | Markup | Sequence[str]
 
 
-def validation(folder: Path, outcome: str, name: str, found: Mapping[str, Any]) -> Path:
-    """Write the error table and the gate of a model; the page's path. `found` is the validation as plain values."""
+def validation(folder: Path, outcome: str, name: str, results: Mapping[str, Any]) -> Path:
+    """Write the error table and the gate of a model; the page's path. `results` is the validation as plain values."""
     columns = ("system", "point", "etr_tps", "metric", "measured", "predicted", "error_pct", "lo", "hi", "covered")
-    rows = [{column: row.get(column) for column in columns} for row in map(for_readers, found["rows"])]
+    rows = [{column: row.get(column) for column in columns} for row in map(for_readers, results["rows"])]
     gate = [
         {
             "system": check["system"],
@@ -34,12 +34,12 @@ def validation(folder: Path, outcome: str, name: str, found: Mapping[str, Any]) 
             "limit": check["limit"],
             "passed": check["passed"],
         }
-        for check in map(for_readers, found["checks"])
+        for check in map(for_readers, results["checks"])
     ]
     tables = {
         "Gates": gate,
-        "Later days and higher loads, predicted from the rest": [*map(for_readers, found["histories"])],
-        "Champions on the days after they were fitted": [*map(for_readers, found["drift"])],
+        "Later days and higher loads, predicted from the rest": [*map(for_readers, results["histories"])],
+        "Champions on the days after they were fitted": [*map(for_readers, results["drift"])],
         "Every measured point, predicted from the others": rows,
     }
     return write(folder / f"{name}.html", "Validation", outcome, tables)
@@ -73,7 +73,7 @@ def write(
 def document(
     title: str, lead: str, sections: Mapping[str, Part], links: Mapping[str, str] | None = None, worst: str = ""
 ) -> str:
-    """A page of its own: tables, lists and drawings by heading. What names a section leads to it."""
+    """A self-contained page: tables, lists and drawings by heading. What names a section leads to it."""
     from expectations.pages import stylesheet, templates
 
     environment = templates(_TEMPLATES)
@@ -89,7 +89,7 @@ def anchor(heading: str) -> str:
 
 def figures(drawings: Iterable[str]) -> Markup:
     """Drawings in SVG, side by side where there is room."""
-    # The drawings are this project's own, and escape the texts in them.
+    # This project made the drawings, and escapes the texts in them.
     shapes = "".join(f"<figure>{drawing}</figure>" for drawing in drawings)
     return Markup(f'<div class="pictures">{shapes}</div>')
 

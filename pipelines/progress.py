@@ -74,19 +74,19 @@ def compiling(what: str) -> Iterator[None]:
     """Say on standard error when a block has numba compile `what`: the first time, that takes tens of seconds."""
     from numba.core import event
 
-    class Told(event.Listener):
-        said = False
+    class CompileNotice(event.Listener):
+        is_shown = False
 
         def on_start(self, event: object) -> None:
-            if not self.said:
-                self.said = True
+            if not self.is_shown:
+                self.is_shown = True
                 sys.stderr.write(f"compiling {what}; this happens once and takes up to a minute\n")
                 sys.stderr.flush()
 
         def on_end(self, event: object) -> None:
             """Nothing: the answer follows."""
 
-    with event.install_listener("numba:compile", Told()):
+    with event.install_listener("numba:compile", CompileNotice()):
         yield
 
 

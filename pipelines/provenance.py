@@ -1,8 +1,8 @@
-"""What the marts are defined by, as a digest for each system: formulas, an installation's own metrics, groups files.
+"""What the marts are defined by, as a digest for each system: formulas, metrics of an installation, groups files.
 
 A build keeps it in `meta.definition` when it ends well; with the snapshot it is published as a small file, too, which
 answers read without a database. A model remembers what it was calibrated by, so that an answer can say when the marts
-published since are defined otherwise.
+published since have another definition.
 """
 
 import hashlib
@@ -35,27 +35,28 @@ def definitions(con: "duckdb.DuckDBPyConnection", home: Home) -> list[tuple[str,
     groups: dict[str, list[Any]] = {}
     for row in rows.fetchall():
         groups.setdefault(str(row[place]).strip(), []).append(row)
-    return [("", _digest(formulas)), *((name, _digest(formulas + repr(own))) for name, own in groups.items())]
+    return [("", _digest(formulas)), *((name, _digest(formulas + repr(group))) for name, group in groups.items())]
 
 
-def keep(con: "duckdb.DuckDBPyConnection", found: list[tuple[str, str]]) -> None:
+def keep(con: "duckdb.DuckDBPyConnection", digests: list[tuple[str, str]]) -> None:
     """Put down what the marts have been made by."""
     con.execute(f"CREATE OR REPLACE TABLE {TABLE} (system_id VARCHAR, definition_digest VARCHAR)")
-    con.executemany(f"INSERT INTO {TABLE} VALUES (?, ?)", found)
+    con.executemany(f"INSERT INTO {TABLE} VALUES (?, ?)", digests)
 
 
 def publish(con: "duckdb.DuckDBPyConnection", home: Home) -> None:
-    """Put the systems in the marts of a warehouse, with what these have been made by, beside the snapshot; nothing,
-    where they never were.
+    """Write the systems in the marts of a warehouse, with the digests of their definitions, next to the snapshot.
+
+    Without marts it writes an empty file.
     """
     import duckdb
 
-    found, systems = dict[str, str](), []
+    digests, systems = dict[str, str](), []
     with suppress(duckdb.CatalogException):
-        found = dict(con.execute(f"SELECT system_id, definition_digest FROM {TABLE}").fetchall())
+        digests = dict(con.execute(f"SELECT system_id, definition_digest FROM {TABLE}").fetchall())
         systems = con.execute("SELECT DISTINCT system_id FROM marts.dim_system ORDER BY ALL").fetchall()
-    every = {name: found.get("", "") for (name,) in systems}
-    DEFINITIONS.write(home.definitions, {**every, **found})
+    every = {name: digests.get("", "") for (name,) in systems}
+    DEFINITIONS.write(home.definitions, {**every, **digests})
 
 
 def published(home: Home) -> dict[str, str]:
@@ -65,9 +66,9 @@ def published(home: Home) -> dict[str, str]:
 
 def marked(home: Home, systems: "Mapping[str, SystemParameters]") -> "dict[str, SystemParameters]":
     """Parameters of systems, each with the digest of what its marts were defined by."""
-    known = published(home)
-    found = {name: known.get(name.partition("/")[0], known.get("", "")) for name in systems}
-    return {name: replace(one, definition=found[name]) for name, one in systems.items()}
+    definitions_of = published(home)
+    digests = {name: definitions_of.get(name.partition("/")[0], definitions_of.get("", "")) for name in systems}
+    return {name: replace(one, definition=digests[name]) for name, one in systems.items()}
 
 
 def _formulas() -> str:

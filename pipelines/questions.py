@@ -45,10 +45,10 @@ def questions() -> dict[str, Question]:
 
 def question(name: str) -> Question:
     """The question of that name. Raises EtalonError naming those there are."""
-    known = questions()
-    if name not in known:
-        raise EtalonError(f"unknown question {name!r}; questions: {', '.join(known)}", Exit.QUESTION)
-    return known[name]
+    catalogue = questions()
+    if name not in catalogue:
+        raise EtalonError(f"unknown question {name!r}; questions: {', '.join(catalogue)}", Exit.QUESTION)
+    return catalogue[name]
 
 
 def _read(path: Path) -> Question:
@@ -60,11 +60,11 @@ def _read(path: Path) -> Question:
     return Question(path.stem, comments[0], " ".join(remarks), sql, needs[0] if needs else "")
 
 
-def answer(database: Path, asked: Question) -> Any:
+def answer(database: Path, question: Question) -> Any:
     """The answer as an Arrow table."""
     from ingest import warehouse
 
-    return warehouse.query(database, asked.sql)
+    return warehouse.query(database, question.sql)
 
 
 def page(database: Path) -> str:
@@ -78,26 +78,26 @@ def page(database: Path) -> str:
         "invented, such as the [night of subsystems](lab-writers.md#a-night-of-subsystems). A question without any "
         "records shows an empty answer.",
     ]
-    parts += [section(asked, answer(database, asked)) for asked in questions().values()]
+    parts += [section(question, answer(database, question)) for question in questions().values()]
     return "\n\n".join(parts) + "\n"
 
 
-def section(asked: Question, found: Any) -> str:
+def section(question: Question, answer: Any) -> str:
     """A question of the page with its query and answer."""
     return "\n\n".join(
         (
-            f"## {asked.name}",
-            f"**{asked.title}** {asked.remark}",
-            f"```sql\n{asked.sql.strip()}\n```",
-            f"```text\n{shown(asked, found)}\n```",
+            f"## {question.name}",
+            f"**{question.title}** {question.remark}",
+            f"```sql\n{question.sql.strip()}\n```",
+            f"```text\n{shown(question, answer)}\n```",
         )
     )
 
 
-def shown(asked: Question, found: Any) -> str:
+def shown(question: Question, answer: Any) -> str:
     """An answer as a table; an empty one says so."""
-    table = text.table(found.to_pylist(), {name: name for name in found.column_names}, number=text.exact)
-    return table if found.num_rows else f"{table}\n{asked.nothing}"
+    table = text.table(answer.to_pylist(), {name: name for name in answer.column_names}, number=text.exact)
+    return table if answer.num_rows else f"{table}\n{question.nothing}"
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ def definitions(home: Home) -> str:
     from ingest.schema.staging import view_sql
 
     wanted = read()
-    found = layouts.registry(home).tables()
-    return "\n".join(view_sql(layout, section) for layout, section in found if section.table in wanted)
+    tables = layouts.registry(home).tables()
+    return "\n".join(view_sql(layout, section) for layout, section in tables if section.table in wanted)
 
 
 def sources() -> dict[str, frozenset[str]]:

@@ -1,4 +1,4 @@
-"""`etalon reproduce`: published figures beside what comes of their rendered records, through the whole pipeline."""
+"""`etalon reproduce`: published figures and the results of their rendered records, through the whole pipeline."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def chosen(system: str) -> list[str]:
 
 
 def run(home: Home, systems: Sequence[str], reporter: Reporter) -> Mapping[str, Sequence[Any]]:
-    """Render, ingest, build and compare in a state folder of its own below `home`; results by system.
+    """Render, ingest, build and compare in a separate state folder below `home`; results by system.
 
     Systems that others follow from are rendered too. Raises EtalonError when a file cannot be loaded.
     """

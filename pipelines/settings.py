@@ -170,7 +170,7 @@ class Settings(BaseSettings):
         return None if self.mlflow_server is None else self.mlflow_server.get_secret_value()
 
     @model_validator(mode="after")
-    def _known_shift(self) -> "Settings":
+    def _check_shift(self) -> "Settings":
         try:
             self.calendar.condition(self.reports.shift)
         except CalendarError as error:
@@ -208,7 +208,7 @@ def read(home: Home) -> Settings:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "settings"
         variable = "ETALON_" + "__".join(str(part) for part in first["loc"]).upper()
-        said = "unknown setting" if first["type"] == "extra_forbidden" else first["msg"]
-        raise EtalonError(f"{path}, or {variable}: {field}: {said}", Exit.NO_INPUT) from error
+        message = "unknown setting" if first["type"] == "extra_forbidden" else first["msg"]
+        raise EtalonError(f"{path}, or {variable}: {field}: {message}", Exit.NO_INPUT) from error
     except (ValueError, ArithmeticError, OSError, RecursionError) as error:
         raise EtalonError(f"{path}: {error}; correct it: docs/operations.md has an example", Exit.NO_INPUT) from error

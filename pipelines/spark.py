@@ -88,8 +88,8 @@ def _task(function: Callable[[Any], Any], shared: Any) -> Callable[[Batches], Ba
 
         for batch in batches:
             for number in batch.column("id").to_pylist():
-                found = form.dumps(_outcome(function, form.loads(shared.value[number])))
-                columns = [pa.array([number], pa.int64()), pa.array([found], pa.binary())]
+                outcome = form.dumps(_outcome(function, form.loads(shared.value[number])))
+                columns = [pa.array([number], pa.int64()), pa.array([outcome], pa.binary())]
                 yield pa.RecordBatch.from_arrays(columns, ["id", "result"])
 
     return work

@@ -66,11 +66,11 @@ def require_renderable(systems: Sequence[str]) -> None:
 
     from model.lab.targets import SUBSYSTEMS, renderable
 
-    known = (*renderable(), SUBSYSTEMS)
+    names = (*renderable(), SUBSYSTEMS)
     for system in systems:
-        if system not in known:
-            near = get_close_matches(system, known, n=5, cutoff=0.4)
-            rest = [name for name in known if name not in near]
+        if system not in names:
+            near = get_close_matches(system, names, n=5, cutoff=0.4)
+            rest = [name for name in names if name not in near]
             meant = f"; did you mean {' or '.join(near)}?" if near else "."
             raise EtalonError(
                 f"the lab cannot render {system!r}{meant} Systems that it can render: {', '.join([*near, *rest])}",
@@ -84,7 +84,7 @@ def ingest(
     *,
     reload: str = "never",
     progress: LoadProgress | None = None,
-    own_layouts: Sequence[Path] | None = None,
+    layout_folders: Sequence[Path] | None = None,
     kind: str | None = None,
     runner: "Runner | None" = None,
 ) -> list[Any]:
@@ -98,12 +98,12 @@ def ingest(
     from ingest.formats.identify import Kind
 
     keep_freed_memory()
-    known = layouts.registry(home, own_layouts)
+    registry = layouts.registry(home, layout_folders)
     chosen = Kind(kind) if kind else None
     return warehouse.load(
         list(paths),
         home.warehouse,
-        known,
+        registry,
         reload=reload,  # type: ignore[arg-type]
         progress=progress,
         kind=chosen,
@@ -149,7 +149,7 @@ def build(
 
     select: models to build in the warehouse, with what they are made from. everything: all of it in any case. window:
     length of the windows that are built apart from one another, by `runner`; all at once without it. progress: called
-    with what is said of rows that come too late, since records of their time were dropped.
+    with a line on rows that come too late, because records of their time were dropped.
     Returns what was built, in words; empty where nothing had to be. Raises EtalonError with the model or data test that
     failed.
     """
@@ -209,7 +209,7 @@ def quality_line(result: Any) -> str:
     return f"quality {result.verdict}: {', '.join(parts)}"
 
 
-def publish(home: Home, own_layouts: Sequence[Path] | None = None, *, force: bool = False) -> Path:
+def publish(home: Home, layout_folders: Sequence[Path] | None = None, *, force: bool = False) -> Path:
     """Put a copy of the warehouse in place of the published snapshot, and of the lake where the settings name one.
 
     Raises EtalonError (FEWER) where it lacks files, systems or days of the snapshot that were not dropped on purpose,
@@ -225,7 +225,7 @@ def publish(home: Home, own_layouts: Sequence[Path] | None = None, *, force: boo
         warehouse.ledger.create(con)
         if not force:
             losses.refuse(con, home.snapshot)
-    path = warehouse.publish(home.warehouse, home.snapshot, layouts.registry(home, own_layouts))
+    path = warehouse.publish(home.warehouse, home.snapshot, layouts.registry(home, layout_folders))
     with warehouse.open_writer(home.warehouse) as con:
         provenance.publish(con, home)
         touched.confirm(con)
@@ -265,8 +265,8 @@ def measured_ratings(home: Home) -> dict[str, tuple[float | None, float | None]]
         "ORDER BY ALL",
     ).to_pylist()
     rates = [(row, (row["service_units_per_s"], row["software_service_units_per_s"])) for row in rows]
-    found = {row["system_id"]: rate for row, rate in rates}
-    return found | {f"{row['system_id']}/{row['smf_sid']}": rate for row, rate in rates}
+    by_system = {row["system_id"]: rate for row, rate in rates}
+    return by_system | {f"{row['system_id']}/{row['smf_sid']}": rate for row, rate in rates}
 
 
 def imported_ratings(home: Home) -> list[dict[str, Any]]:
@@ -280,8 +280,8 @@ def imported_ratings(home: Home) -> list[dict[str, Any]]:
         # Answers name the line a rating is from, and no folder of this machine.
         return read_ratings(home.machines.read_text(encoding="utf-8-sig"), home.machines.name)
     except (MachineError, OSError, UnicodeDecodeError, csv.Error) as error:
-        said = f"{home.machines}: the ratings of machines cannot be read: {error}; correct the file, or move it away"
-        raise EtalonError(said, Exit.NO_INPUT) from error
+        message = f"{home.machines}: the ratings of machines cannot be read: {error}; correct the file, or move it away"
+        raise EtalonError(message, Exit.NO_INPUT) from error
 
 
 def add_ratings(home: Home, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -310,17 +310,17 @@ def data_identity(home: Home) -> dict[str, Any]:
 
 
 def validate(home: Home) -> Any:
-    """The standing model held to what was left out: points from the other points, later days and higher loads."""
+    """Errors of the current model on left-out data: points from the other points, later days and higher loads."""
     require_snapshot(home)
     from model.calibration.descriptions import load_descriptions
     from model.calibration.systems import usable
-    from model.validation import validate as held_out
+    from model.validation import validate as validate_left_out
 
-    return held_out(measured_points(home), load_descriptions(), usable(histories.recent(home)[0]))
+    return validate_left_out(measured_points(home), load_descriptions(), usable(histories.recent(home)[0]))
 
 
 def validate_studies(home: Home) -> Any:
-    """The studies held to what was left out: every level of every condition of the published figures.
+    """Errors on left-out levels of the studies: every level of every condition of the published figures.
 
     Raises EtalonError where no reference system was measured at several levels of a condition.
     """
@@ -328,11 +328,11 @@ def validate_studies(home: Home) -> Any:
     from model.published.reading import read_catalogue
     from model.published.validation import validate as levels_left_out
 
-    found = levels_left_out(read_catalogue(marts=measured_figures(home)))
-    if not found.cases:
+    validation = levels_left_out(read_catalogue(marts=measured_figures(home)))
+    if not validation.cases:
         remedy = "load such a system, for example with `etalon lab all`"
         raise EtalonError(f"no loaded system was measured at several levels of a condition; {remedy}", Exit.NOT_READY)
-    return found
+    return validation
 
 
 @dataclass(frozen=True)
@@ -397,7 +397,7 @@ def _fit(home: Home, say: Progress) -> Fitted:
     from model.calibration.descriptions import load_descriptions
     from model.calibration.systems import NothingCalibratedError, calibrate, usable
     from model.isolation import each
-    from model.validation import validate as held_out
+    from model.validation import validate as validate_left_out
     from model.validation.drift import challenge, drifted, keep, keep_laws
     from pipelines import provenance, settings, transactions
 
@@ -413,7 +413,7 @@ def _fit(home: Home, say: Progress) -> Fitted:
         raise EtalonError(str(error), Exit.NOT_READY) from error
     say("validating")
     long = {name: history for name, history in usable(intervals).items() if name not in fitted.faults}
-    validation = held_out(fitted.points, descriptions, long)
+    validation = validate_left_out(fitted.points, descriptions, long)
     fitted = fitted.without({**unread, **validation.faults})
     replayed, faults = each(
         "replay of recorded transactions",
@@ -422,16 +422,16 @@ def _fit(home: Home, say: Progress) -> Fitted:
     )
     fitted = fitted.without(faults)
     fitted = replace(fitted, systems=provenance.marked(home, fitted.systems))
-    found = challenge(fitted.systems, before, long, fitted.refused)
+    contest = challenge(fitted.systems, before, long, fitted.refused)
     laws = keep_laws(fitted.conditions, before, fitted.faults)
-    fitted = replace(fitted, systems=found.systems, conditions=laws)
+    fitted = replace(fitted, systems=contest.systems, conditions=laws)
     if not (fitted.systems or fitted.conditions):
         reasons = "; ".join(f"{name}: {why}" for name, why in fitted.faults.items())
         raise EtalonError(f"no system can be registered: {reasons}", Exit.FAILED)
     validation = replace(
         validation.without(fitted.faults),
         replayed={name: judged for one in replayed.values() for name, judged in one.items()},
-        drift=drift.recorded(home.drift, found.scores),
+        drift=drift.recorded(home.drift, contest.scores),
     )
     say("registering")
     server = settings.read(home).registry_server
@@ -449,7 +449,7 @@ def _fit(home: Home, say: Progress) -> Fitted:
         tuple(sorted(systems)),
         {**fitted.refused, **version.faults},
         {name: one.kept for name, one in systems.items() if one.kept is not None},
-        (*drifted(found.scores, validation.drift), *(f"{name}: {why}" for name, why in found.faults.items())),
+        (*drifted(contest.scores, validation.drift), *(f"{name}: {why}" for name, why in contest.faults.items())),
         faults,
     )
 
@@ -545,14 +545,14 @@ def make_champion(home: Home, version: str) -> None:
 
 
 def champion(home: Home) -> Mapping[str, Any]:
-    """The exported bundle of the champion, beside the definitions of published marts, the ratings of machines and the
+    """The exported bundle of the champion, with the definitions of published marts, the ratings of machines and the
     calendar."""
     require(home.champion, "there is no champion", "run `etalon fit`, or `etalon demo`")
     from pipelines import provenance
 
-    beside = {
+    context = {
         "published_definitions": provenance.published(home),
         "machine_ratings": imported_ratings(home),
         "calendar": calendar(home).to_dict(),
     }
-    return {**(read_bundle(home) or {}), **beside}
+    return {**(read_bundle(home) or {}), **context}

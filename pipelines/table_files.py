@@ -12,7 +12,7 @@ from pipelines import forms
 
 Write = Callable[[Any], None]
 
-_HELD_BYTES = 64 << 20
+_BUFFER_BYTES = 64 << 20
 """Bytes of rows written at once: a column of a row group costs the same for few rows as for many."""
 
 
@@ -20,7 +20,7 @@ class TableFiles:
     """Writes rows to one file per table, made when its first rows come; to standard output without a folder.
 
     Files are written side by side, on all cores but the one that decodes. member: the file of an archive that the rows
-    come from, a column before the others; None outside archives. `finish` writes what is still held, on all cores.
+    come from, a column before the others; None outside archives. `finish` writes the buffered rows, on all cores.
     """
 
     def __init__(self, stack: ExitStack, form: str, folder: Path | None, tables: Collection[str]) -> None:
@@ -33,7 +33,7 @@ class TableFiles:
         self._files, self._stack = stack.enter_context(ExitStack()), stack
         self._threads = self._writers(max(cores() - 1, 1))
         self._begun: dict[str, Future[None]] = {}
-        self._held = RowBuffer(self._begin if folder else self._write, _HELD_BYTES if folder else 0)
+        self._buffer = RowBuffer(self._begin if folder else self._write, _BUFFER_BYTES if folder else 0)
 
     def add(self, table: str, rows: Any) -> None:
         """Put rows behind those of the table that came before."""
@@ -43,12 +43,12 @@ class TableFiles:
             import pyarrow as pa
 
             rows = rows.add_column(0, "member", pa.repeat(self.member, rows.num_rows))
-        self._held.add(table, rows)
+        self._buffer.add(table, rows)
 
     def finish(self) -> None:
-        """Write what is held, close what is written, and wait for it. Raises what a write has raised."""
+        """Write the buffered rows, close the files, and wait for both. Raises the error of a write."""
         self._threads = self._writers(cores())
-        self._held.write()
+        self._buffer.write()
         closed = []
         for table, begun in self._begun.items():
             begun.result()

@@ -71,11 +71,11 @@ def recorded(home: Home, system: str, classes: Sequence[str]) -> tuple[Any, date
     names = {name.upper(): name for name in classes}
     named = f"{sql_text(system)} in (system_id, smf_sid, system_id || '/' || smf_sid)"
     sids = f"select upper(smf_sid) from marts.dim_system where {named}"
-    said = {"sids": sids, "classes": ", ".join(map(sql_text, names))}
+    values = {"sids": sids, "classes": ", ".join(map(sql_text, names))}
     for query in (CICS, IMS):
-        table = warehouse.query(home.snapshot, query.format(**said))
+        table = warehouse.query(home.snapshot, query.format(**values))
         if table.num_rows:
-            others = warehouse.query(home.snapshot, NAMESAKES.format(**said)) if query is IMS else table[:0]
+            others = warehouse.query(home.snapshot, NAMESAKES.format(**values)) if query is IMS else table[:0]
             if others.num_rows:
                 raise EtalonError(
                     f"IMS logs do not say whose messages they hold, and {', '.join(others['smf_sid'].to_pylist())} "
@@ -100,7 +100,7 @@ def recorded(home: Home, system: str, classes: Sequence[str]) -> tuple[Any, date
 def replayed(
     home: Home, bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, seed: int = 1
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The load, and recorded beside replayed responses by class: at the load asked, or when they were recorded.
+    """The load, and recorded and replayed responses by class: at the load in question, or at the recorded time.
 
     Raises EtalonError as :func:`recorded`, QuestionError for the load, NothingToReplay where too few were recorded.
     """
@@ -110,18 +110,18 @@ def replayed(
     from model.validation import replay
 
     parameters = system_entry(bundle, system)
-    found, local = recorded(home, system, parameters.class_names)
-    asked = dict(at or {})
-    if not asked and local is not None and parameters.recorded is not None:
-        asked = {"when": local.isoformat(timespec="minutes")}
+    transactions, local = recorded(home, system, parameters.class_names)
+    load = dict(at or {})
+    if not load and local is not None and parameters.recorded is not None:
+        load = {"when": local.isoformat(timespec="minutes")}
     try:
-        network = export_network(bundle, system, asked)
+        network = export_network(bundle, system, load)
     except QuestionError:
         if at:
             raise
         # The transactions are from a time without a calibrated interval.
         network = export_network(bundle, system)
-    return dict(network.load.at), replay.replayed(network, found, seed)
+    return dict(network.load.at), replay.replayed(network, transactions, seed)
 
 
 def agreements(home: Home, systems: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -133,9 +133,9 @@ def agreements(home: Home, systems: Mapping[str, Any]) -> dict[str, dict[str, An
     from model.validation.replay import NothingToReplay, judged
 
     bundle = {"systems": systems, "model_version": "calibrated"}
-    found = {}
+    by_system = {}
     for name in sorted(systems):
         # A system of which nothing can be replayed is not judged by it.
         with suppress(EtalonError, SnapshotError, NetworkError, SimulationError, QuestionError, NothingToReplay):
-            found[name] = judged(replayed(home, bundle, name)[1])
-    return found
+            by_system[name] = judged(replayed(home, bundle, name)[1])
+    return by_system

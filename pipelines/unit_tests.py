@@ -15,7 +15,7 @@ from pipelines.home import DBT_PROJECT, Home
 
 
 def build(home: Home, options: Sequence[str] = (), *, capture: bool = False) -> "subprocess.CompletedProcess[str]":
-    """Have dbt build the marts of a state folder in a process of its own, and run the unit tests of the models."""
+    """Have dbt build the marts of a state folder in a separate process, and run the unit tests of the models."""
     record_marts.staging(home).prepare(home.warehouse)
     target = home.dbt / "target"
     target.mkdir(parents=True, exist_ok=True)

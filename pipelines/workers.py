@@ -50,7 +50,7 @@ def process_of(home: Home, run_id: str) -> int | None:
 
 
 def remember_process(stream: TextIO, number: int) -> None:
-    """Keep the number of the process that inherited a lock, by which it can be told to stop."""
+    """Keep the number of the process that inherited a lock, so that it can be stopped."""
     stream.write(str(number))
     stream.flush()
     os.fsync(stream.fileno())

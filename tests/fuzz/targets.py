@@ -195,7 +195,7 @@ TOML: list[tuple[str, Callable[[Home, Path], object], type[Exception]]] = [
     ("network.toml", lambda _, path: Network.load(path), NetworkError),
     ("twin.toml", lambda _, path: Twin.load(path), LabError),
     ("smf_30.toml", lambda _, path: read_layout(path), RegistryError),
-    ("metrics.toml", lambda home, _: metrics.own(home), EtalonError),
+    ("metrics.toml", lambda home, _: metrics.of_installation(home), EtalonError),
     (settings.FILE, lambda home, _: settings.read(home), EtalonError),
 ]
 """What such a file is called, what reads it, and the error of one that cannot be used."""

@@ -69,7 +69,7 @@ def test_an_installations_metrics_reach_dbt(home):
 def test_a_metric_that_cannot_be_told_is_refused_by_file_name_and_field(home, changed, said):
     home.metrics.write_text(ENTRY.replace(*changed), encoding="utf-8")
     with pytest.raises(EtalonError) as refused:
-        metrics.own(home)
+        metrics.of_installation(home)
     assert said in str(refused.value)
     assert "metrics.toml" in str(refused.value)
 
