@@ -250,8 +250,8 @@ def read_frames(
             if block >= 0:
                 framing = "bdw"
             elif not last and (scan.stop != _ENDED or (final and used < filled)):
-                here = scan.stop != _ENDED and used == scan.consumed and framing == "bdw"
-                lost = _Lost(base + used, cut=scan.stop == _ENDED, first=0 if here else 1)
+                at_segment = scan.stop != _ENDED and used == scan.consumed and framing == "bdw"
+                lost = _Lost(base + used, cut=scan.stop == _ENDED, first=0 if at_segment else 1)
             if used:
                 yield frames
             if final and not lost and not last and block < 0:

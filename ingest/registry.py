@@ -145,10 +145,10 @@ def _built_in(path: Path) -> LayoutFile:
 def _further(path: Path) -> LayoutFile:
     """A file of an installation, checked at once."""
     role, layout = read_layout(path)
-    return LayoutFile(path, role, layout.name, layout.type, layout.subtypes, partial(_given, layout))
+    return LayoutFile(path, role, layout.name, layout.type, layout.subtypes, partial(_same, layout))
 
 
-def _given(layout: Layout) -> Layout:
+def _same(layout: Layout) -> Layout:
     return layout
 
 
@@ -190,5 +190,5 @@ def _are_distinct(one: Layout, other: Layout) -> bool:
     """True if records of one type and subtype cannot have both layouts: their conditions exclude each other."""
     if one.when is None or other.when is None or not one.when.excludes(other.when):
         return False
-    here, there = one.header.by_name(one.when.selector), other.header.by_name(other.when.selector)
-    return (here.offset, here.length) == (there.offset, there.length)
+    first, second = one.header.by_name(one.when.selector), other.header.by_name(other.when.selector)
+    return (first.offset, first.length) == (second.offset, second.length)

@@ -100,8 +100,8 @@ def query_relation(
             statements = con.extract_statements(sql)
             if len(statements) != 1:
                 many = len(statements)
-                what = f"there are {many} statements; ask one at a time" if many else "the query is empty"
-                raise BadQuery(f"{what}; `SHOW TABLES` lists the tables")
+                problem = f"there are {many} statements; ask one at a time" if many else "the query is empty"
+                raise BadQuery(f"{problem}; `SHOW TABLES` lists the tables")
             if (kind := _kind(con, statements[0])) not in _READING:
                 raise BadQuery(f"{kind} is no query; a query reads the snapshot alone and writes no file")
             yield con.sql(sql, params=list(parameters) or None)

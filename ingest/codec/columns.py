@@ -90,19 +90,19 @@ def read_section(
     rooms = [limits if entry is None else limits - entry * stride for stride in strides]
     blank = data.size - BLANK_BYTES
     plan = _plan(section, tuple([_lengths(section, room) for room in rooms]))
-    there = np.empty((len(plan.masks), len(at)), np.bool_)
+    has_field = np.empty((len(plan.masks), len(at)), np.bool_)
     selector_values = dict(selectors or {})
     for ordinal, (stride, when, needed) in enumerate(plan.masks):
-        there[ordinal] = rooms[stride] >= needed
+        has_field[ordinal] = rooms[stride] >= needed
         if when:
             if when.selector not in selector_values:
                 column = _alone(section.by_name(when.selector), data, at, limits)
                 selector_values[when.selector] = column.fill_null(0).to_numpy(zero_copy_only=False)
-            there[ordinal] &= np.isin(selector_values[when.selector], list(when.values), invert=when.negated)
-    masks = reading.Masks(np.packbits(there, axis=1, bitorder="little"), len(at) - there.sum(axis=1))
+            has_field[ordinal] &= np.isin(selector_values[when.selector], list(when.values), invert=when.negated)
+    masks = reading.Masks(np.packbits(has_field, axis=1, bitorder="little"), len(at) - has_field.sum(axis=1))
     places = np.empty((len(plan.places), len(at)), np.int64)
     for ordinal, (stride, mask) in enumerate(plan.places):
-        places[ordinal] = starts[stride] if mask < 0 else np.where(there[mask], starts[stride], blank)
+        places[ordinal] = starts[stride] if mask < 0 else np.where(has_field[mask], starts[stride], blank)
     written = np.empty(len(plan.arrays), reading.WRITTEN)
     out = np.empty(reading.lay_out(len(at), limits, plan.arrays, plan.head_places.body, written), np.uint8)
     out[: plan.head.size] = plan.head
@@ -137,8 +137,8 @@ def _lengths(section: Section, limits: Ints) -> tuple[int, ...]:
     shortest, longest = int(limits.min()), int(limits.max())
     if shortest == longest:
         return (shortest,)
-    there = np.bincount(np.minimum(limits, section.length) - min(shortest, section.length))
-    return tuple((np.flatnonzero(there) + min(shortest, section.length)).tolist())
+    occurrences = np.bincount(np.minimum(limits, section.length) - min(shortest, section.length))
+    return tuple((np.flatnonzero(occurrences) + min(shortest, section.length)).tolist())
 
 
 @cache
@@ -166,9 +166,9 @@ def _plan(section: Section, lengths: tuple[tuple[int, ...], ...]) -> _Plan:
             mask = masks.setdefault((stride, item.when, needed), len(masks))
         place = places.setdefault((stride, mask), len(places))
         arrays += _arrays_of(item, section.walk, absent, place, mask)
-    made = np.array(arrays, reading.ARRAY)
+    array_specs = np.array(arrays, reading.ARRAY)
     head, head_places = _head(schema)
-    return _Plan(schema, made, head, head_places, tuple(masks), tuple(places))
+    return _Plan(schema, array_specs, head, head_places, tuple(masks), tuple(places))
 
 
 def _arrays_of(item: Field, walk: str, absent: bool, place: int, mask: int) -> Iterator[tuple[int, ...]]:

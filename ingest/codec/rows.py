@@ -81,8 +81,8 @@ def section_rows(section: Section, table: pa.Table, sequence: Ints) -> Rows:
     return Rows(section, table, record, index, np.array([len(entry) for entry in entries], np.int64), entries)
 
 
-def given(header: Rows, offset: int) -> Ints:
-    """What the header table says in its number field at this offset, 0 where it says nothing."""
+def header_numbers(header: Rows, offset: int) -> Ints:
+    """Values of the header's number field at this offset as the table states them, 0 where it has none."""
     for item in header.section.fields:
         if item.offset == offset:
             column = header.column(item.column)

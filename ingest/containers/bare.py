@@ -71,10 +71,10 @@ def _starts(window: Bytes, buffer: Bytes, systems: set[bytes], final: bool) -> I
     following = iter(headers.tolist())
     ahead = next(following, None)
     while True:
-        here = kept[-1]
-        end = here + reach.get(here, 0)
-        if end == here or end not in places:
-            while ahead is not None and (ahead < here + HEADER_BYTES or not believed(ahead)):
+        start = kept[-1]
+        end = start + reach.get(start, 0)
+        if end == start or end not in places:
+            while ahead is not None and (ahead < start + HEADER_BYTES or not believed(ahead)):
                 ahead = next(following, None)
             if ahead is None:
                 break

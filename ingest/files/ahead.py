@@ -42,7 +42,7 @@ def made_ahead(items: Iterator[Item], waiting: int = 1, nice: int = 0) -> Genera
     What `items` raises is raised where its item would have been taken. Close the generator when it is not read to its
     end: that ends the thread and closes `items`.
     """
-    made: queue.Queue[Item | _Ended] = queue.Queue(waiting)
+    items_ahead: queue.Queue[Item | _Ended] = queue.Queue(waiting)
     unwanted = threading.Event()
 
     def make() -> None:
@@ -50,7 +50,7 @@ def made_ahead(items: Iterator[Item], waiting: int = 1, nice: int = 0) -> Genera
         ended = _Ended()
         try:
             for item in items:
-                made.put(item)
+                items_ahead.put(item)
                 if unwanted.is_set():
                     break
         except BaseException as error:
@@ -58,19 +58,19 @@ def made_ahead(items: Iterator[Item], waiting: int = 1, nice: int = 0) -> Genera
         finally:
             if isinstance(items, Generator):
                 items.close()
-        made.put(ended)
+        items_ahead.put(ended)
 
     thread = threading.Thread(target=make, name="made-ahead", daemon=True)
     thread.start()
     last: Item | _Ended | None = None
     try:
-        while not isinstance(last := made.get(), _Ended):
+        while not isinstance(last := items_ahead.get(), _Ended):
             yield last
     finally:
         unwanted.set()
         # The thread may be waiting for room; it ends when its last word has been taken.
         while not isinstance(last, _Ended):
-            last = made.get()
+            last = items_ahead.get()
         thread.join()
     if last.error is not None:
         raise last.error

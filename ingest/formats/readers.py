@@ -91,7 +91,7 @@ def _reader(
 
 def _named(module: str, function: str) -> Callable[[Any], Any]:
     """A function of a format, imported when it is called: what one format needs would slow down the others."""
-    return lambda given: getattr(import_module(f"ingest.formats.{module}"), function)(given)
+    return lambda stream: getattr(import_module(f"ingest.formats.{module}"), function)(stream)
 
 
 def _with_bytes(path: Path, piece: Quarantined) -> Quarantined:

@@ -21,12 +21,12 @@ def _pointer(context: Any, builder: Any, array_type: Any, kind: Any, size: int, 
     from llvmlite import ir
     from numba.core import cgutils
 
-    made = context.make_array(array_type)(context, builder, array)
+    view = context.make_array(array_type)(context, builder, array)
     if _CHECKED:
         last = builder.add(place, ir.Constant(place.type, size - 1))
         for each in (place, last):
-            cgutils.do_boundscheck(context, builder, each, made.nitems)
-    return builder.bitcast(builder.gep(made.data, [place]), kind.as_pointer())
+            cgutils.do_boundscheck(context, builder, each, view.nitems)
+    return builder.bitcast(builder.gep(view.data, [place]), kind.as_pointer())
 
 
 def _inside(array: npt.NDArray[np.uint8], place: int, size: int) -> slice:

@@ -94,8 +94,8 @@ def compiled(loop: Any, arguments: Sequence[Any]) -> Kept:
 def name(function: Callable[..., Any], kinds: Sequence[Any]) -> str:
     """The file name of a loop's code for such arguments."""
     source = Path(function.__code__.co_filename).resolve().parent
-    what = f"{function.__module__}.{function.__qualname__}{kinds}{_platform()}"
-    parts = [hashlib.sha256(text.encode()).hexdigest()[:16] for text in (what, room_stamp(source) + room_stamp(_HERE))]
+    label = f"{function.__module__}.{function.__qualname__}{kinds}{_platform()}"
+    parts = [hashlib.sha256(text.encode()).hexdigest()[:16] for text in (label, room_stamp(source) + room_stamp(_HERE))]
     return f"{function.__qualname__}-{'-'.join(parts)}.o"
 
 

@@ -232,12 +232,12 @@ def _long_text(data, place, width, table, out, target):
     length = last + _length(word)
     word = _translated(word, table)
     store_8(out, target + last, word)
-    seen = word
+    bits = word
     for k in range(0, last, 8):
         word = _translated(load_8(data, place + k), table)
         store_8(out, target + k, word)
-        seen |= word
-    if seen & NOT_ASCII == 0:
+        bits |= word
+    if bits & NOT_ASCII == 0:
         return target + length
     return _one_by_one(data, place, length, table, out, target)
 
@@ -279,10 +279,10 @@ def _rests(data, at, limits, low, high, spec, table, out, written, c):
         place, size = at[i] + spec.offset, limits[i] - spec.offset
         if size < 0:
             _set_null(out, written, c, i)
-        there = out[written[c].validity + (i >> 3)] & np.uint8(1 << (i & 7))
-        if there and spec.kind == REST_TEXT:
+        is_valid = out[written[c].validity + (i >> 3)] & np.uint8(1 << (i & 7))
+        if is_valid and spec.kind == REST_TEXT:
             target = _long_text(data, place, size, table, out, target)
-        elif there:
+        elif is_valid:
             for k in range(size):
                 out[target + k] = load_1(data, place + k)
             target += size
@@ -372,19 +372,19 @@ def lay_out(rows, limits, arrays, body, written):
 def _begin(rows, masks, arrays, out, written):
     """NULL so far is what a mask says, or all where a field is absent; texts begin at 0."""
     for c in range(arrays.shape[0]):
-        spec, made, elements = arrays[c], written[c], rows * arrays[c].count
+        spec, state, elements = arrays[c], written[c], rows * arrays[c].count
         absent = spec.kind == ABSENT
         if spec.mask >= 0:
-            made.nulls = masks.nulls[spec.mask]
+            state.nulls = masks.nulls[spec.mask]
             for place in range(_bitmap_bytes(elements)):
-                out[made.validity + place] = masks.bits[spec.mask, place]
+                out[state.validity + place] = masks.bits[spec.mask, place]
         elif spec.nullable:
-            made.nulls = elements if absent else 0
-            out[made.validity : made.validity + _bitmap_bytes(elements)] = 0 if absent else 255
+            state.nulls = elements if absent else 0
+            out[state.validity : state.validity + _bitmap_bytes(elements)] = 0 if absent else 255
         if absent:
-            out[made.values : made.values + _values_bytes(spec, elements)] = 0
+            out[state.values : state.values + _values_bytes(spec, elements)] = 0
         elif spec.text:
-            out[made.values : made.values + spec.width] = 0
+            out[state.values : state.values + spec.width] = 0
 
 
 @kernel
@@ -394,21 +394,21 @@ def _describe(rows, arrays, head, out, written):
     keep(out, head.body_bytes, np.int64(out.shape[0] - head.body))
     node, buffer = head.arrays, head.buffers
     for c in range(arrays.shape[0]):
-        spec, made, elements = arrays[c], written[c], rows * arrays[c].count
+        spec, state, elements = arrays[c], written[c], rows * arrays[c].count
         keep(out, node, np.int64(elements))
-        keep(out, node + 8, np.int64(made.nulls))
+        keep(out, node + 8, np.int64(state.nulls))
         node += 16
-        if made.nulls:
-            keep(out, buffer, np.int64(made.validity - head.body))
+        if state.nulls:
+            keep(out, buffer, np.int64(state.validity - head.body))
             keep(out, buffer + 8, np.int64(_bitmap_bytes(elements)))
         buffer += 16
         if spec.width:
-            keep(out, buffer, np.int64(made.values - head.body))
+            keep(out, buffer, np.int64(state.values - head.body))
             keep(out, buffer + 8, np.int64(_values_bytes(spec, elements)))
             buffer += 16
         if spec.text:
-            keep(out, buffer, np.int64(made.texts - head.body))
-            keep(out, buffer + 8, np.int64(made.used))
+            keep(out, buffer, np.int64(state.texts - head.body))
+            keep(out, buffer + 8, np.int64(state.used))
             buffer += 16
 
 

@@ -21,9 +21,9 @@ _CONFIDENCE = {
 
 def files(registry: Registry) -> dict[Path, str]:
     """Path from the project root → content, for every page of the field reference."""
-    made = {FOLDER / f"{layout.name}.md": _page(layout) for layout in registry.layouts}
-    made[FOLDER / "README.md"] = _index(registry)
-    return made
+    pages = {FOLDER / f"{layout.name}.md": _page(layout) for layout in registry.layouts}
+    pages[FOLDER / "README.md"] = _index(registry)
+    return pages
 
 
 def _index(registry: Registry) -> str:

@@ -259,13 +259,13 @@ def gather_text(
     data: NDArray[np.uint8],
     data_start: NDArray[np.int64],
     ends: NDArray[np.int32],
-    seen: NDArray[np.uint8],
+    code_bits: NDArray[np.uint8],
 ) -> None:
     """Read EBCDIC fields of n rows as Latin-1 without trailing blanks and nulls.
 
     Field f writes its text one row after the other from `data[data_start[f]]`; `ends[f]`, shape (n + 1,), takes the
-    offsets an Arrow string array has. `table` gives the Latin-1 code of each EBCDIC byte. `seen[f]` is the union of the
-    bits of all codes: below 128 the text is ASCII, and so valid UTF-8 as it stands.
+    offsets an Arrow string array has. `table` gives the Latin-1 code of each EBCDIC byte. `code_bits[f]` is the union
+    of the bits of all codes: below 128 the text is ASCII, and so valid UTF-8 as it stands.
     """
     n = row.size
     for tile in range(0, n, _TILE):
@@ -286,4 +286,4 @@ def gather_text(
                     bits |= code
                 used += size
                 ends[f, r + 1] = used
-            seen[f] |= bits
+            code_bits[f] |= bits

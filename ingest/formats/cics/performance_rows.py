@@ -118,13 +118,13 @@ def _text_columns(
     starts = np.concatenate([[0], np.cumsum(widths * n)]).astype(np.int64)
     data = np.empty(int(starts[-1]), np.uint8)
     ends = np.zeros((len(fields), n + 1), np.int32)
-    seen = np.zeros(len(fields), np.uint8)
+    code_bits = np.zeros(len(fields), np.uint8)
     offsets = _numbers([place.offset for place, _ in fields])
-    kernels.gather_text(buffer, row, offsets, widths, decoding_table("ebcdic"), data, starts, ends, seen)
+    kernels.gather_text(buffer, row, offsets, widths, decoding_table("ebcdic"), data, starts, ends, code_bits)
     columns: dict[str, pa.Array] = {}
     for i, (_, field) in enumerate(fields):
         codes = data[starts[i] : starts[i] + int(ends[i, n])]
-        if seen[i] < 0x80:
+        if code_bits[i] < 0x80:
             buffers = [None, pa.py_buffer(ends[i]), pa.py_buffer(codes)]
             columns[field.column] = pa.Array.from_buffers(pa.string(), n, buffers)
         else:

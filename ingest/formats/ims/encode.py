@@ -40,10 +40,10 @@ def encode_log(
     for name, table in tables.items():
         if name in layouts:
             typed.update(write_records(layouts[name].header, table))
-    made = [_record(row, typed, bodies or {}) for row in records]
-    lengths = np.array([len(item) for item in made], np.int64)
-    data: npt.NDArray[np.uint8] = np.frombuffer(b"".join(made), np.uint8)
-    return frame(data, np.cumsum(lengths) - lengths, lengths, framing) if made else b""
+    encoded = [_record(row, typed, bodies or {}) for row in records]
+    lengths = np.array([len(item) for item in encoded], np.int64)
+    data: npt.NDArray[np.uint8] = np.frombuffer(b"".join(encoded), np.uint8)
+    return frame(data, np.cumsum(lengths) - lengths, lengths, framing) if encoded else b""
 
 
 def _record(row: dict, typed: dict[int, bytes], bodies: Mapping[int, bytes]) -> bytes:

@@ -70,9 +70,9 @@ class Builder:
         self._append("rmf_report", [self._head.get(name) for name in schemas()["rmf_report"].names])
         self.complete()
 
-    def abandon(self, begun: bool) -> int:
-        """Forget what was gathered of a damaged report, `begun` or not; its ordinal."""
-        self.record += not begun
+    def abandon(self, has_head: bool) -> int:
+        """Forget the gathered rows of a damaged report; its ordinal. has_head: `begin_report` was called for it."""
+        self.record += not has_head
         for rows in self._gathered_rows.values():
             rows.clear()
         self.pending, self._complete = 0, {}

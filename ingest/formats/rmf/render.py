@@ -101,9 +101,9 @@ def _blocks(layout: ReportLayout, report: Report, title_segment: str) -> Iterabl
             if block.kind == "key" or not _is_for(block, segment.name):
                 continue
             part = segment.parts.get(block.part)
-            made = _PRINTERS[block.kind](block, segment, part or Part())
-            if any(made):
-                yield (head + made[0], made[1]) if not has_lines else made
+            printed = _PRINTERS[block.kind](block, segment, part or Part())
+            if any(printed):
+                yield (head + printed[0], printed[1]) if not has_lines else printed
                 has_lines = True
         if head and not has_lines:
             yield head, []

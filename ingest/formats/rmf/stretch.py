@@ -74,10 +74,10 @@ def _room(places: int) -> m.Elements:
     kept: m.Elements | None = getattr(_KEPT, "elements", None)
     if kept is not None and len(kept.flags) >= places:
         return kept
-    made = m.Elements.room(places, len(PATHS))
+    arrays = m.Elements.room(places, len(PATHS))
     if places <= _MOST_KEPT:
-        _KEPT.elements = made
-    return made
+        _KEPT.elements = arrays
+    return arrays
 
 
 #: Typed tables made of a segment, and for each the kind and the name of the segment.
@@ -128,9 +128,9 @@ class Stretch:
         lists, which = self._matches()
         self._segment_rows(lists, which, typed)
         self._table_rows(lists, which, typed)
-        made = {"rmf_value": self._values(), "rmf_message": self._messages(), "rmf_report": self._reports()}
-        made |= {name: self._typed(rows) for name, rows in typed.items() if rows.order}
-        return {name: made[name] for name in schemas() if name in made and made[name].num_rows}
+        tables = {"rmf_value": self._values(), "rmf_message": self._messages(), "rmf_report": self._reports()}
+        tables |= {name: self._typed(rows) for name, rows in typed.items() if rows.order}
+        return {name: tables[name] for name in schemas() if name in tables and tables[name].num_rows}
 
     def _matches(self) -> tuple[list[_Matches], Ints]:
         """Different lists of the typed tables made of a segment, and the ordinal of the list of each segment."""
@@ -218,8 +218,8 @@ class Stretch:
                 continue
             first, cells = elements.rows[m.R_FIRST, chosen], elements.rows[m.R_CELLS, chosen]
             at = np.array([position.get(source, _NOWHERE) for source in wanted.sources])[:, np.newaxis]
-            there = at < cells
-            texts = np.where(there, elements.values[m.V_TEXT].take(np.where(there, first + at, 0)), 0)
+            has_cell = at < cells
+            texts = np.where(has_cell, elements.values[m.V_TEXT].take(np.where(has_cell, first + at, 0)), 0)
             for column, source in enumerate(wanted.sources):
                 if source in _OF_MATCH:
                     texts[column] = elements.texts.add(match[_OF_MATCH.index(source)])
@@ -242,7 +242,7 @@ class Stretch:
             "number": texts.numbers,
             "duration_us": texts.durations_us,
         }
-        made: list[Any] = [None] * len(table.columns)
+        columns: list[Any] = [None] * len(table.columns)
         for kind in dict.fromkeys(column.type for column in table.columns):
             members = [place for place, column in enumerate(table.columns) if column.type == kind]
             first = table.columns[members[0]]
@@ -251,8 +251,8 @@ class Stretch:
             else:
                 arrays = texts.values(first.read, places[members], dtype_of(first.arrow))
             for place, array in zip(members, arrays, strict=True):
-                made[place] = array
-        return made
+                columns[place] = array
+        return columns
 
     def _record(self, records: Ints) -> pa.Array:
         return of_numbers(np.add(records, self.first_report, dtype=np.uint32, casting="unsafe"))

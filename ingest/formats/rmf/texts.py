@@ -86,10 +86,10 @@ class Texts:
         gather(self._bytes, self._starts, numbers, ends, bases, out)
         written = pa.py_buffer(out)
         arrays = []
-        for column, (base, size, there) in enumerate(zip(bases.tolist(), sizes.tolist(), counts.tolist(), strict=True)):
-            valid = None if there == rows else pa.py_buffer(bits[column])
+        for column, (base, size, count) in enumerate(zip(bases.tolist(), sizes.tolist(), counts.tolist(), strict=True)):
+            valid = None if count == rows else pa.py_buffer(bits[column])
             buffers = [valid, pa.py_buffer(ends[column]), written.slice(base, size)]
-            arrays.append(pa.Array.from_buffers(pa.string(), rows, buffers, rows - there))
+            arrays.append(pa.Array.from_buffers(pa.string(), rows, buffers, rows - count))
         return arrays
 
     def numbers(self, places: npt.NDArray[np.integer], wanted: npt.NDArray[np.bool_] | None = None) -> list[pa.Array]:
@@ -147,7 +147,7 @@ class Texts:
 
 
 def _arrays(columns: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) -> list[pa.Array]:
-    return [of_numbers(column, valid=there) for column, there in zip(columns, valid, strict=True)]
+    return [of_numbers(column, valid=mask) for column, mask in zip(columns, valid, strict=True)]
 
 
 def first_equal_spans(data: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32], stops: npt.NDArray[np.int32]) -> Ints:

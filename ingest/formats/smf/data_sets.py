@@ -185,9 +185,9 @@ def _statistics(
 ) -> tuple[Ints, Ints]:
     """Place and length of one kind of statistics of every data set section; a length of 0 where it has none."""
     end = item.offset_at + 4 if item.of_job else item.length_at + 2
-    there = chain.size >= end
-    at = np.where(there, chain.at, 0)
-    relative = np.where(there, numbers_at(buffer, at + item.offset_at, 4), 0)
+    has_offset = chain.size >= end
+    at = np.where(has_offset, chain.at, 0)
+    relative = np.where(has_offset, numbers_at(buffer, at + item.offset_at, 4), 0)
     size = numbers_at(buffer, (chain.job_at if item.of_job else at) + item.length_at, 2)
     size = np.where(relative > 0, size, 0)
     outside = relative + size > length[chain.owner]
@@ -206,9 +206,9 @@ def finish_data_sets(
     for section in layout.handled:
         section_rows = rows.setdefault(section.name, {})
         if section.name in tables:
-            table, made = row_bytes(section, tables[section.name])
+            table, bodies = row_bytes(section, tables[section.name])
             parents = table["parent_seq"].to_pylist() if section.parent else [0] * table.num_rows
-            for record_seq, parent, data in zip(table["record_seq"].to_pylist(), parents, made, strict=True):
+            for record_seq, parent, data in zip(table["record_seq"].to_pylist(), parents, bodies, strict=True):
                 section_rows.setdefault((record_seq, parent), []).append(data)
     shape = SHAPES[layout.handler]
     return [_finished(layout, shape, record, number, rows) for number, record in zip(sequence, records, strict=True)]

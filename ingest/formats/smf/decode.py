@@ -160,9 +160,9 @@ class _Decoder:
         """Put the tables that have rows into a batch; a record that one cannot be made of is set aside, and no more."""
         largest_first = sorted(makers, key=lambda name: makers[name].size, reverse=True)
         results = self._run(Maker.make, [makers[name] for name in largest_first])
-        made, faults = dict[str, pa.Table](), dict[int, str]()
+        by_name, faults = dict[str, pa.Table](), dict[int, str]()
         for name, (table, failed) in zip(largest_first, results, strict=True):
-            made[name] = table
+            by_name[name] = table
             faults |= failed
         for record_seq, text in sorted(faults.items()):
             place = record_seq - int(sequence[0])
@@ -171,7 +171,7 @@ class _Decoder:
             batch.quarantined.append(set_aside(frames, place, record_seq, UNDECODABLE, text))
             batch.decoded -= 1
             batch.decoded_bytes -= int(frames.lengths[place])
-        tables = batch.tables | {name: made[name] for name in makers}
+        tables = batch.tables | {name: by_name[name] for name in makers}
         if faults:
             import pyarrow.compute as pc
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ingest.codec import values
-from ingest.codec.rows import EncodeError, Ints, Rows, array, given, header_rows, section_rows, write_fields
+from ingest.codec.rows import EncodeError, Ints, Rows, array, header_numbers, header_rows, section_rows, write_fields
 from ingest.codec.tables import write_entries
 from ingest.formats.smf.handlers import OF_HEADER, finisher
 from ingest.formats.smf.nested import EntryRows, NestedRows, make_room, nested_rows, place_behind
@@ -151,8 +151,8 @@ def _places(header: Rows, sections: list[Rows], head_lengths: Ints) -> _Places:
         np.add.at(counts[:, column], rows.record, 1)
         if rows.entries is None:
             np.maximum.at(steps[:, column], rows.record, rows.lengths)
-            stated = given(header, _triplet(rows).position + _triplet(rows).offset_width)
-            steps[:, column] = np.where(counts[:, column] > 0, np.maximum(steps[:, column], stated), 0)
+            steps_stated = header_numbers(header, _triplet(rows).position + _triplet(rows).offset_width)
+            steps[:, column] = np.where(counts[:, column] > 0, np.maximum(steps[:, column], steps_stated), 0)
             sizes[:, column] = counts[:, column] * steps[:, column]
         else:
             np.add.at(sizes[:, column], rows.record, rows.lengths)
@@ -165,15 +165,15 @@ def _offsets(header: Rows, sections: list[Rows], head_lengths: Ints, counts: Int
     follow = head_lengths[:, None] + np.cumsum(sizes, axis=1) - sizes
     if not sections:
         return follow
-    stated = np.stack([given(header, _triplet(rows).position) for rows in sections], axis=1)
+    offsets_stated = np.stack([header_numbers(header, _triplet(rows).position) for rows in sections], axis=1)
     present = counts > 0
-    order = np.argsort(np.where(present, stated, np.iinfo(np.int64).max), axis=1, kind="stable")
-    at = np.take_along_axis(np.where(present, stated, 0), order, axis=1)
+    order = np.argsort(np.where(present, offsets_stated, np.iinfo(np.int64).max), axis=1, kind="stable")
+    at = np.take_along_axis(np.where(present, offsets_stated, 0), order, axis=1)
     size = np.take_along_axis(np.where(present, sizes, 0), order, axis=1)
     ends = np.maximum.accumulate(np.concatenate([head_lengths[:, None], at + size], axis=1), axis=1)
     fits = ((at >= ends[:, :-1]) | ~np.take_along_axis(present, order, axis=1)).all(axis=1)
     fits &= ends[:, -1] <= 65_535
-    return np.where(present, np.where(fits[:, None], stated, follow), 0)
+    return np.where(present, np.where(fits[:, None], offsets_stated, follow), 0)
 
 
 def _write_computed(
@@ -223,21 +223,25 @@ def _write_computed(
         put(
             triplet.position,
             triplet.offset_width,
-            np.where(present, places.offsets[:, column], given(header, triplet.position)),
+            np.where(present, places.offsets[:, column], header_numbers(header, triplet.position)),
         )
-        put(at_length, triplet.length_width, np.where(present, places.steps[:, column], given(header, at_length)))
+        put(
+            at_length,
+            triplet.length_width,
+            np.where(present, places.steps[:, column], header_numbers(header, at_length)),
+        )
         put(at_count, triplet.count_width, places.counts[:, column])
 
 
 def _subtypes(layout: Layout, header: Rows) -> Ints:
     item = layout.header.by_name("subtype")
-    stated = given(header, item.offset)
+    subtypes = header_numbers(header, item.offset)
     if len(layout.subtypes) == 1:
-        stated = np.where(stated == 0, layout.subtypes[0], stated)
-    wrong = ~np.isin(stated, layout.subtypes)
+        subtypes = np.where(subtypes == 0, layout.subtypes[0], subtypes)
+    wrong = ~np.isin(subtypes, layout.subtypes)
     if wrong.any():
         allowed = ", ".join(map(str, layout.subtypes))
         raise EncodeError(
-            f"{layout.header.table}.{item.column}: subtype {stated[wrong][0]}, the layout holds for {allowed}"
+            f"{layout.header.table}.{item.column}: subtype {subtypes[wrong][0]}, the layout holds for {allowed}"
         )
-    return stated
+    return subtypes

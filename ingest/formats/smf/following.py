@@ -106,8 +106,8 @@ def finish_following(
     for section in layout.handled:
         by_record = rows.setdefault(section.name, {})
         if section.name in tables:
-            table, made = row_bytes(section, tables[section.name])
-            for number, data in zip(table["record_seq"].to_pylist(), made, strict=True):
+            table, bodies = row_bytes(section, tables[section.name])
+            for number, data in zip(table["record_seq"].to_pylist(), bodies, strict=True):
                 by_record.setdefault(number, []).append(data)
     return [
         _finished(layout, record, {name: by_record.get(number, []) for name, by_record in rows.items()})

@@ -119,20 +119,20 @@ def tables_of(
     def maker(section: Section, rows: PlacedRows) -> Maker:
         return Maker(section, len(rows.at) * section.length, rows, lambda part: part.table(section, data))
 
-    made = {layout.header.table: maker(layout.header, header)}
+    makers = {layout.header.table: maker(layout.header, header)}
     placed: dict[int, PlacedRows] = {}
     for column, section in enumerate(plan.sections):
         if not spans.counts[:, column].any():
             continue
         rows = placed[column] = place_rows(plan, column, data, starts, spans, owners, first, placed)
-        made[section.table] = whole = maker(section, rows)
+        makers[section.table] = whole = maker(section, rows)
         if section.selected_by:
             other = layout.section(section.selected_by[0])
             by = placed.get(plan.sections.index(other))
-            made[section.table] = replace(whole, _table=partial(_selected, section, other, data, by))
+            makers[section.table] = replace(whole, _table=partial(_selected, section, other, data, by))
         for part in (part for part in layout.repeated if part.parent == section.name):
-            made[part.table] = replace(whole, section=part, _table=partial(_entries, part, data))
-    return {section.table: made[section.table] for section in layout.sections if section.table in made}
+            makers[part.table] = replace(whole, section=part, _table=partial(_entries, part, data))
+    return {section.table: makers[section.table] for section in layout.sections if section.table in makers}
 
 
 def _entries(section: Section, data: Bytes, rows: PlacedRows) -> pa.Table:

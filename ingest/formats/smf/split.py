@@ -24,13 +24,13 @@ REMEMBERED = 1024
 class _Whole:
     """The state of a split record: the row number it goes under, its pieces, and the sections placed so far.
 
-    pieces: the `record_seq` of each piece met; seen: their numbers.
+    pieces: the `record_seq` of each piece met; numbers: their piece numbers.
     """
 
     record_seq: int
     total: int
     pieces: list[int] = field(default_factory=list)
-    seen: set[int] = field(default_factory=set)
+    numbers: set[int] = field(default_factory=set)
     placed: dict[int, int] = field(default_factory=dict)
 
 
@@ -153,9 +153,9 @@ class SplitRecords:
     def place(self, piece: Piece) -> Placement:
         """Where the sections of one piece go."""
         whole = self._open.get(piece.key)
-        if whole is None or piece.number in whole.seen:
+        if whole is None or piece.number in whole.numbers:
             whole = self._begin(piece)
-        whole.seen.add(piece.number)
+        whole.numbers.add(piece.number)
         whole.pieces.append(piece.record_seq)
         first = {}
         for index, count in piece.counts.items():
@@ -163,7 +163,7 @@ class SplitRecords:
             base = piece.positions.get(index, earlier)
             first[index] = -1 if index in piece.single and earlier > 0 else base
             whole.placed[index] = max(earlier, base + count)
-        if len(whole.seen) >= whole.total:
+        if len(whole.numbers) >= whole.total:
             del self._open[piece.key]
         return Placement(whole.record_seq, first)
 
@@ -175,7 +175,7 @@ class SplitRecords:
     def incomplete(self) -> tuple[int, dict[int, int]]:
         """Split records whose other pieces are waited for no longer, as `Placing` has it."""
         given_up, self._given_up = self._given_up, []
-        return len(given_up), {seq: whole.total - len(whole.seen) for whole in given_up for seq in whole.pieces}
+        return len(given_up), {seq: whole.total - len(whole.numbers) for whole in given_up for seq in whole.pieces}
 
     def _begin(self, piece: Piece) -> _Whole:
         if piece.key in self._open:

@@ -23,21 +23,21 @@ def measure(starts, stops, numbers, ends, bits, sizes, counts):
     """For each column of numbers of texts: where each text ends when they stand one behind the other, and which are
     there (a bit each, the lowest first); `sizes` and `counts` are the bytes and the number of texts of a column."""
     for c in range(numbers.shape[0]):
-        total, there, eight = 0, 0, 0
+        total, count, eight = 0, 0, 0
         ends[c, 0] = 0
         for i in range(numbers.shape[1]):
             length = stops[numbers[c, i]] - starts[numbers[c, i]]
             total += length
             ends[c, i + 1] = total
             present = 1 if length else 0
-            there += present
+            count += present
             eight |= present << (i & 7)
             if i & 7 == 7:
                 bits[c, i >> 3] = eight
                 eight = 0
         if numbers.shape[1] & 7:
             bits[c, numbers.shape[1] >> 3] = eight
-        sizes[c], counts[c] = total, there
+        sizes[c], counts[c] = total, count
 
 
 @kernel

@@ -39,27 +39,27 @@ def count_following(data, starts, lengths, start, size, rows, until, size_in_row
     """
     is_counted = rows[1] >= 0
     for i in range(starts.shape[0]):
-        here, length = starts[i], lengths[i]
+        record, length = starts[i], lengths[i]
         counts[i] = 0
         outside[i] = -1
         at = end[i]
         if start[0] >= 0:
-            at = _evaluated(data, here, length, np.int64(0), start)
+            at = _evaluated(data, record, length, np.int64(0), start)
             if at < 0 or (start[1] >= 0 and at == start[0]):
                 continue
         limit = length
         if until[0] >= 0:
-            limit = min(max(_evaluated(data, here, length, np.int64(0), until), 0), length)
-        left = length if rows[0] < 0 else _evaluated(data, here, length, np.int64(0), rows)
+            limit = min(max(_evaluated(data, record, length, np.int64(0), until), 0), length)
+        left = length if rows[0] < 0 else _evaluated(data, record, length, np.int64(0), rows)
         if left <= 0 or (at >= limit and not is_counted):
             continue
-        if flag[1] > 0 and (flag[2] > length or data[here + flag[0]] & flag[1] == 0):
+        if flag[1] > 0 and (flag[2] > length or data[record + flag[0]] & flag[1] == 0):
             continue
-        if size[1] >= 0 and not size_in_row and _evaluated(data, here, length, np.int64(0), size) <= 0:
+        if size[1] >= 0 and not size_in_row and _evaluated(data, record, length, np.int64(0), size) <= 0:
             continue
         first[i] = at
         while left > 0 and (is_counted or at < limit):
-            taken = _size(data, here, length, at, size, size_in_row)
+            taken = _size(data, record, length, at, size, size_in_row)
             # Zeros that fill the record up are no row.
             if taken <= 0 and not is_counted:
                 break

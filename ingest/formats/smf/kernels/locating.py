@@ -53,11 +53,11 @@ def measure_sections(data, starts, lengths, triplets, prefixed, head_length, spa
                 break
             if prefixed[s]:
                 entry = offset
-                seen = np.int64(0)
-                while seen < count and entry < size:
+                n_entries = np.int64(0)
+                while n_entries < count and entry < size:
                     entry += 1 + np.int64(load_1(data, start + entry))
-                    seen += 1
-                if seen < count or entry > size:
+                    n_entries += 1
+                if n_entries < count or entry > size:
                     faults[i] = 4 * s + 1
                     break
             elif length == 0:

@@ -82,10 +82,10 @@ def place_pointed(data, starts, parents, first, triplet, from_parent, rows):
     """
     end = triplet[0] + triplet[1] + triplet[2] + triplet[3]
     row = 0
-    seen = np.int64(0)
+    ordinal = np.int64(0)
     for p in range(starts.shape[0]):
         if p == 0 or starts[p] != starts[p - 1]:
-            seen = first[p]
+            ordinal = first[p]
         if end > parents.limits[p]:
             continue
         place = parents.at[p] + triplet[0]
@@ -96,8 +96,8 @@ def place_pointed(data, starts, parents, first, triplet, from_parent, rows):
             continue
         base = parents.at[p] if from_parent else starts[p]
         for k in range(number):
-            _place(rows, row, base + offset + k * length, length, parents, p, seen)
-            seen += 1
+            _place(rows, row, base + offset + k * length, length, parents, p, ordinal)
+            ordinal += 1
             row += 1
 
 
@@ -145,10 +145,10 @@ def measure_chained(data, starts, spans, runs, code, others, fault, totals):
 def place_chained(data, starts, parents, first, code, others, rows):
     """The same as `place_pointed` for the entries of chains."""
     row = 0
-    seen = np.int64(0)
+    ordinal = np.int64(0)
     for p in range(starts.shape[0]):
         if p == 0 or starts[p] != starts[p - 1]:
-            seen = first[p]
+            ordinal = first[p]
         place = parents.at[p]
         end = place + parents.limits[p]
         is_parent = True
@@ -157,8 +157,8 @@ def place_chained(data, starts, parents, first, code, others, rows):
             if length < SHORTEST_ENTRY or length > end - place:
                 break
             if not is_parent and _is_wanted(data[place + 2], code, others):
-                _place(rows, row, place, length, parents, p, seen)
-                seen += 1
+                _place(rows, row, place, length, parents, p, ordinal)
+                ordinal += 1
                 row += 1
             is_parent = False
             place += length
