@@ -37,7 +37,6 @@ def is_work(metric: str, unit: str) -> bool:
 
 
 PREFIX = "adjust."
-# The quantities that an adjustment may change, as readers call them.
 WORDS = {
     "cpu": "CPU time",
     "itr": "ITR",
@@ -47,10 +46,11 @@ WORDS = {
     "storage": "common storage",
     "io": "I/O requests",
 }
+"""Quantities that an adjustment may change, with their names in notes."""
 QUANTITIES = tuple(WORDS)
 Z_90 = 1.6449
-# Of the engine time: more is never moved, so that what is left has a logarithm.
 MOST_MOVED = 0.999
+"""Largest share of engine time that moves, so that the rest has a logarithm."""
 FULL_PCT = 100.0
 
 
@@ -95,7 +95,7 @@ class Adjustment:
     """A what-if with a factor for each quantity it changes, and its sources; `scope` its traffic or product.
 
     ``moved`` is what share of the engine time it takes from CPs to zIIPs, least and most; None for one that moves
-    none. ``holds_for`` says of what it is asked, for readers, where that is not all work.
+    none. ``holds_for`` names the work it applies to, for readers, where that is not all work.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Adjustment:
     holds_for: str = ""
 
     def concerns(self, parts: Iterable[str]) -> bool:
-        """Whether it was measured on traffic that a system with these workloads and components is known to have."""
+        """Whether a system with these workloads and components has the traffic that it was measured on."""
         return not self.scope or any(self.scope in part.casefold() for part in parts)
 
     @property
@@ -123,7 +123,7 @@ class Adjustment:
         return replace(self, factors=factors, moved=moved, holds_for=f"of {100.0 * share:g} % of the work")
 
     def elsewhere(self) -> Adjustment:
-        """It, on a system of which it is not known what share of the work is such traffic: none, all, or some."""
+        """It, on a system whose share of such traffic is unknown: from none to all."""
         factors = {quantity: one.or_none() for quantity, one in self.factors.items()}
         moved = (0.0, self.moved[1]) if self.moved else None
         unknown = f"measured on {self.scope.upper()}, by which no workload or component here is named: of none to all "
@@ -133,14 +133,14 @@ class Adjustment:
     @property
     def changes(self) -> str:
         """What it changes, and by how much."""
-        said = [
+        changes = [
             f"{WORDS[quantity]} {100 * math.expm1(one.ends[0]):+.1f} to {100 * math.expm1(one.ends[1]):+.1f} %"
             for quantity, one in self.factors.items()
         ]
         if self.moved:
             least, most = (100.0 * share for share in self.moved)
-            said.append(f"{least:.3g} to {most:.3g} % of the engine time moved from CPs to zIIPs")
-        return ", ".join(said)
+            changes.append(f"{least:.3g} to {most:.3g} % of the engine time moved from CPs to zIIPs")
+        return ", ".join(changes)
 
     @property
     def note(self) -> str:
@@ -149,20 +149,28 @@ class Adjustment:
         return f"{PREFIX}{self.name}: {self.title}{holds}: {self.changes} ({'; '.join(self.sources)})"
 
 
-def asked(
-    at: Mapping[str, Any], known: Mapping[str, Adjustment], parts: Collection[str] = ()
+def choose_adjustments(
+    at: Mapping[str, Any], available: Mapping[str, Adjustment], parts: Collection[str] = ()
 ) -> tuple[dict[str, Any], tuple[Adjustment, ...]]:
-    """The rest of a question, and the adjustments it switches on, as asked.
+    """The rest of a question, and the adjustments that it switches on.
 
-    `adjust.NAME=on` asks for one as it was measured, `adjust.NAME=0.3` for one of 30 % of the work. One that was
-    measured on traffic that the system is not known to have may be of none of the work, where no share is said.
+    ``adjust.NAME=on`` applies an adjustment as it was measured, ``adjust.NAME=0.3`` to 30 % of the work. If it was
+    measured on traffic that no part of the system is named after, and the question has no share, the share is from
+    none to all.
 
-    Args:
-        at: the question.
-        known: all adjustments.
-        parts: workloads and components of the system asked.
+    Parameters
+    ----------
+    at
+        the question.
+    available
+        all adjustments by name.
+    parts
+        workloads and components of the system.
 
-    Raises QuestionError for an unknown adjustment, or a value other than `on`, `off` and a share.
+    Raises
+    ------
+    QuestionError
+        an unknown adjustment, or a value other than ``on``, ``off`` and a share.
     """
     rest, chosen = {}, []
     for key, value in at.items():
@@ -170,9 +178,9 @@ def asked(
             rest[key] = value
             continue
         name = key.removeprefix(PREFIX)
-        if name not in known:
-            raise QuestionError(key, key, f"{key}: no such adjustment", (f"{PREFIX}{one}" for one in known))
-        one, share = known[name], share_of(key, value)
+        if name not in available:
+            raise QuestionError(key, key, f"{key}: no such adjustment", (f"{PREFIX}{one}" for one in available))
+        one, share = available[name], share_of(key, value)
         if share is None:
             chosen.append(one if one.concerns(parts) else one.elsewhere())
         elif share > 0.0:
@@ -181,7 +189,7 @@ def asked(
 
 
 def share_of(key: str, value: Any) -> float | None:
-    """The share of the work that a question says: 0 for `off`, None for `on`.
+    """The share of the work in a question: 0 for `off`, None for `on`.
 
     Raises QuestionError for anything else than these and a number from 0 to 1.
     """

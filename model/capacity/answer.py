@@ -40,9 +40,9 @@ class Estimate:
         drawn.sort(axis=1)
         most, centre = drawn.shape[1] - 1, draws[0]
         low, high = drawn[:, round(0.05 * most)], drawn[:, round(0.95 * most)]
-        found = np.stack([centre, np.minimum(low, centre), np.maximum(high, centre)])
-        rows: list[list[float | None]] = found.tolist()
-        return rows if np.isfinite(found).all() else [[plain(one) for one in row] for row in found.tolist()]
+        limits = np.stack([centre, np.minimum(low, centre), np.maximum(high, centre)])
+        rows: list[list[float | None]] = limits.tolist()
+        return rows if np.isfinite(limits).all() else [[plain(one) for one in row] for row in limits.tolist()]
 
     def moved(self, by: float) -> Estimate:
         """The estimate with all three figures moved, none below zero."""
@@ -78,7 +78,7 @@ class Station:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The fullest resource, the next one, and all that are known, fullest first."""
+    """The fullest resource, the next one, and all resources, fullest first."""
 
     resource: str
     utilization_pct: float | None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from model.capacity.bundle import point_entry
 from model.capacity.parameters import Point, RecordedIntervals, SystemParameters, cached
-from model.capacity.state import ZIIP_WORK, Anchor, Scenario, engines_in_use
+from model.capacity.state import ON_ZIIPS, ZIIP_WORK, Anchor, Scenario, engines_in_use
 from model.capacity.system import System
 from model.capacity.values import QuestionError
 
@@ -25,11 +25,16 @@ Array = NDArray[np.float64]
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MOST_WEEKS = 156
 WEEK = np.timedelta64(7, "D")
+BUSY_SD_SEED, RESPONSE_SD_SEED = 3000, 3100
+BUSY_STEPS, BUSY_TOLERANCE = 8, 1e-6
+"""Corrections of busy at most until it is the recorded one, and the relative difference that ends them."""
+LEAST, MOST = 0.2, 5.0
+"""Bounds of a recorded figure over the model's that is taken for the work of the interval, rather than an error."""
 
 
 class Start(NamedTuple):
     """Where a question starts: a measured point or the local ``time`` of a recorded load, its scenario, the ``span``
-    from there to the time that is asked, and what to say of these. A measured point has no span."""
+    from there to the time of the question, and notes. A measured point has no span."""
 
     point: Point | None
     time: str
@@ -132,8 +137,8 @@ def _chosen(
     if text[:3] in DAYS and not text[:1].isdigit():
         return _of_the_week(times, when, inside)
     moment = _moment(when)
-    asked_for, of_a_day = np.datetime64(moment, "s"), whole_day(when)
-    of_day = times.astype("datetime64[D]") == asked_for if of_a_day else np.zeros(len(times), bool)
+    moment_local, of_a_day = np.datetime64(moment, "s"), whole_day(when)
+    of_day = times.astype("datetime64[D]") == moment_local if of_a_day else np.zeros(len(times), bool)
     if of_day.any():
         chosen = of_day if inside is None else of_day & inside
         if not chosen.any():
@@ -145,14 +150,15 @@ def _chosen(
             "shift: a time of day determines the interval; leave out shift, or give a date, an hour of the week or peak"
         )
         raise QuestionError("shift", question["shift"], text)
-    within = np.flatnonzero((times <= asked_for) & (asked_for < times + np.timedelta64(int(recorded.seconds), "s")))
+    ends = times + np.timedelta64(int(recorded.seconds), "s")
+    within = np.flatnonzero((times <= moment_local) & (moment_local < ends))
     if len(within):
         return within[:1], [], 0.0
-    if asked_for <= times[-1]:
+    if moment_local <= times[-1]:
         raise refused(when, f"no interval was recorded at {when} (recorded: {times[0]} to {times[-1]})")
-    if asked_for > times[-1] + np.timedelta64(MOST_WEEKS, "W"):
+    if moment_local > times[-1] + np.timedelta64(MOST_WEEKS, "W"):
         raise refused(when, f"{when} is more than three years after the records, which end {times[-1]}")
-    ahead = float((asked_for - times[-1]) / np.timedelta64(7, "D"))
+    ahead = float((moment_local - times[-1]) / np.timedelta64(7, "D"))
     if of_a_day:
         return np.array([peak]), [f"when: the recorded peak of {times[peak]}, grown as the history trends"], ahead
     lately = times > times[-1] - np.timedelta64(28, "D")
@@ -160,17 +166,17 @@ def _chosen(
     same = same[lately[same]]
     if not len(same):
         raise refused(when, f"no interval was recorded in that hour of the week before {when}")
-    said = f"when: the mean of {len(same)} intervals of that hour of the week, grown as the history trends"
-    return same, [said], ahead
+    note = f"when: the mean of {len(same)} intervals of that hour of the week, grown as the history trends"
+    return same, [note], ahead
 
 
 def whole_day(when: str) -> bool:
-    """Whether a time that is asked for is a date alone."""
+    """Whether the time of a question is a date alone."""
     return len(when) <= len("2026-11-10")
 
 
 def _of_shift(parameters: SystemParameters, times: NDArray[np.datetime64], shift: Any) -> NDArray[np.bool_] | None:
-    """Which recorded intervals belong to the shift that is asked for; None where none is."""
+    """Which recorded intervals belong to the shift of the question; None without one."""
     if shift is None:
         return None
     from model.calendar import Calendar, CalendarError
@@ -194,7 +200,7 @@ def _busiest(recorded: RecordedIntervals, chosen: NDArray[np.int64]) -> int:
 def _of_the_week(
     times: NDArray[np.datetime64], when: str, inside: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.int64], list[str], float]:
-    """The recorded intervals of an hour of the week, such as ``mon 10:00``, and of a shift where one is asked for."""
+    """The recorded intervals of an hour of the week, such as ``mon 10:00``, and of the shift, if any."""
     day, *clock = when.casefold().split()
     try:
         hour = int(clock[0].split(":")[0])
@@ -210,7 +216,7 @@ def _of_the_week(
 
 
 def _moment(when: str) -> dt.datetime:
-    """The local time that is asked for."""
+    """The local time of the question."""
     try:
         moment = dt.datetime.fromisoformat(when)
     except ValueError:
@@ -234,13 +240,6 @@ def _hour_of_week(times: NDArray[np.datetime64], day: int, hour: int) -> NDArray
     return np.flatnonzero((weekday == day) & (hours == hour))
 
 
-BUSY_SD_SEED, RESPONSE_SD_SEED = 3000, 3100
-BUSY_STEPS, BUSY_TOLERANCE = 8, 1e-6
-"""Corrections of busy at most until it is the recorded one, and the relative difference that ends them."""
-LEAST, MOST = 0.2, 5.0
-"""Bounds of a recorded figure over the model's that is taken for the work of the interval, rather than an error."""
-
-
 def anchor_of(
     system: System, scenario: Scenario, recorded: RecordedIntervals, index: NDArray[np.int64]
 ) -> Anchor | None:
@@ -257,8 +256,8 @@ def anchor_of(
         modelled = plain.by_series.get(name) if system.engine(name) == "cp" else plain.eligible.get(name)
         if seen is None or modelled is None:
             continue
-        if system.engine(name) == "cp" and f"{name}:ziip" in plain.eligible:
-            modelled = modelled - plain.eligible[f"{name}:ziip"] * plain.overflow
+        if system.engine(name) == "cp" and f"{name}{ON_ZIIPS}" in plain.eligible:
+            modelled = modelled - plain.eligible[f"{name}{ON_ZIIPS}"] * plain.overflow
         with np.errstate(divide="ignore", invalid="ignore"):
             factors[name] = np.where(modelled > 0, np.clip(seen / modelled, LEAST, MOST), 1.0)
     base = replace(base, usage=factors)
@@ -359,5 +358,5 @@ def _mean(values: Array | None, index: NDArray[np.int64]) -> float | None:
     """Mean of what was recorded of some intervals; None where nothing was."""
     if values is None:
         return None
-    known = values[index]
-    return None if np.isnan(known).all() else float(np.nanmean(known))
+    chosen = values[index]
+    return None if np.isnan(chosen).all() else float(np.nanmean(chosen))

@@ -20,8 +20,8 @@ from model.capacity.values import QuestionError
 
 SCHEMA = "etalon-bundle/14"
 DIGITS = 12
-# Draws say how far, not where: these many digits are enough for a spread.
 DRAW_DIGITS = 6
+"""Significant digits of posterior samples, which only give the spread."""
 
 
 REMEDY = "run `etalon fit`, which makes it anew"
@@ -42,8 +42,8 @@ def build(
 ) -> dict[str, Any]:
     """A bundle from calibrated systems, the identity of the data and the summary of the validation.
 
-    ``refused`` says of each system that cannot be asked why; ``conditions`` are the condition
-    laws. Without a version the bundle is named after its content,
+    ``refused`` has the reason for each system that cannot be predicted; ``conditions`` are the published
+    studies. Without a version the bundle is named after its content,
     so that equal parameters have equal names.
     """
     document = rounded(
@@ -103,7 +103,7 @@ def rounded(value: Any, digits: int = DIGITS) -> Any:
 
 
 def plain(bundle: Mapping[str, Any]) -> dict[str, Any]:
-    """The bundle, or another document beside it, as plain JSON values."""
+    """The bundle, or another document of the state folder, as plain JSON values."""
     systems = bundle.get("systems", {})
     if isinstance(systems, Systems):
         return {**bundle, "systems": systems.plain}
@@ -121,8 +121,10 @@ def dumps(bundle: Mapping[str, Any]) -> str:
 def loads(text: str, origin: str = "bundle") -> dict[str, Any]:
     """Read a bundle.
 
-    Raises:
-        BundleError: the text is no JSON, no bundle, or a bundle of another schema.
+    Raises
+    ------
+    BundleError
+        the text is no JSON, no bundle, or a bundle of another schema.
     """
     try:
         bundle = json.loads(text)
@@ -145,7 +147,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def write(bundle: Mapping[str, Any], path: Path) -> Path:
-    """Write the bundle beside ``path`` and swap it in, so that there is never half of it, for readers of the folder."""
+    """Write the bundle to a temporary file and rename it to ``path``, so that readers never see half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
@@ -160,12 +162,12 @@ def write(bundle: Mapping[str, Any], path: Path) -> Path:
 
 
 def systems_with_conditions(conditions: Mapping[str, Any]) -> set[str]:
-    """The systems of which studies say something."""
+    """The systems that studies have figures of."""
     return cached(conditions, "systems", lambda: {row["system"] for row in conditions.get("rows", ())})
 
 
 def has_conditions(bundle: Mapping[str, Any], system: str) -> bool:
-    """Whether a system was measured at conditions, in a study or runs of its own."""
+    """Whether a system was measured at conditions, in a published study or in its runs."""
     return system in systems_with_conditions(bundle.get("conditions", {}))
 
 
@@ -175,8 +177,15 @@ def askable(bundle: Mapping[str, Any]) -> set[str]:
 
 
 def system_entry(bundle: Mapping[str, Any], system: str) -> SystemParameters:
-    """The system's part of the bundle; an LPAR is also found by its SMF identifier. The other systems, and the ratings
-    of machines and the calendar that stand beside the bundle, are in it."""
+    """Parameters of a system, by its id or the SMF identifier of an LPAR, with the other systems of the installation.
+
+    The ratings of machines and the calendar of the installation are part of them.
+
+    Raises
+    ------
+    QuestionError
+        the system is unknown, or has no network.
+    """
     systems = bundle["systems"]
     if system in systems:
         return _of_installation(systems[system], bundle)
@@ -204,7 +213,7 @@ def _of_installation(parameters: SystemParameters, bundle: Mapping[str, Any]) ->
     more = files | ({"installation": systems} if len(systems) > 1 else {})
     if not more:
         return parameters
-    return cached(parameters, ("beside", id(systems), repr(files)), lambda: replace(parameters, **more))
+    return cached(parameters, ("installation", id(systems), repr(files)), lambda: replace(parameters, **more))
 
 
 def point_entry(parameters: SystemParameters, value: Any) -> Point:
@@ -219,8 +228,10 @@ def point_entry(parameters: SystemParameters, value: Any) -> Point:
 def streams_named(parameters: SystemParameters, field: str, name: str) -> tuple[int, ...]:
     """The streams that a service class, report class, workload or transaction class stands for.
 
-    Raises:
-        QuestionError: the name is unknown, or stands for different sets of streams.
+    Raises
+    ------
+    QuestionError
+        the name is unknown, or stands for different sets of streams.
     """
     wanted = name.strip().casefold()
     members_of: dict[str, tuple[int, ...]] = {}
@@ -228,13 +239,13 @@ def streams_named(parameters: SystemParameters, field: str, name: str) -> tuple[
     for kind in ("name", "report_class", "workload"):
         names = [str(getattr(stream, kind)) for stream in parameters.classes]
         names_of_classes.update(filter(None, names))
-        members = tuple(i for i, own in enumerate(names) if own.casefold() == wanted)
+        members = tuple(i for i, one in enumerate(names) if one.casefold() == wanted)
         if members:
             members_of[kind] = members
-    for own, shares in parameters.mixes.items():
+    for mix, shares in parameters.mixes.items():
         if all(share == 1.0 for share in shares.values()):
-            names_of_classes.add(own)
-            if own.casefold() == wanted:
+            names_of_classes.add(mix)
+            if mix.casefold() == wanted:
                 members_of["mix"] = tuple(i for i, stream in enumerate(parameters.classes) if stream.name in shares)
     if not members_of:
         reasons = {one.casefold(): why for one, why in parameters.without_transactions.items()}

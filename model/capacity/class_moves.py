@@ -1,7 +1,7 @@
-"""Classes that move between LPARs: ``move_to.CLASS=SYSTEM`` from the one asked about, ``move_from.CLASS=SYSTEM`` to it.
+"""Classes that move between LPARs: ``move_to.CLASS=SYSTEM`` away, ``move_from.CLASS=SYSTEM`` here.
 
 A class that comes keeps the CPU that was recorded of it, and its response beyond the engines; it waits for the engines
-of its new LPAR by its importance. It is a class of its own there, ``CLASS@SYSTEM``. What the LPARs of one machine use
+of its new LPAR by its importance. Its name there is ``CLASS@SYSTEM``. What the LPARs of one machine use
 together stays the same: what one loses, another gets.
 """
 
@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from model.capacity.bundle import streams_named
 from model.capacity.cpc import at_the_same_time, installation, named_system, speed_of
 from model.capacity.parameters import DemandModel, SystemParameters, cached
-from model.capacity.state import Scenario, engines_in_use
+from model.capacity.state import ON_ZIIPS, Scenario, engines_in_use
 from model.capacity.system import System
 from model.capacity.values import MOVE_FROM, MOVE_TO, QuestionError, must_be_finite
 
 Array = NDArray[np.float64]
-ON_ZIIPS = ":ziip"
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,10 @@ class Move:
     def of(cls, key: str, value: Any) -> Move:
         """As ``SYSTEM``, or ``SYSTEM:SHARE`` for a part.
 
-        Raises:
-            QuestionError: the part is not above 0 and at most 1.
+        Raises
+        ------
+        QuestionError
+            the part is not above 0 and at most 1.
         """
         other, _, part = str(value).partition(":")
         share = must_be_finite(key, part) if part else 1.0
@@ -57,8 +58,10 @@ def with_classes(parameters: SystemParameters, question: Mapping[str, Any]) -> S
     """The system with the classes that a question moves to it, without transactions in what was recorded; the very same
     where it moves none.
 
-    Raises:
-        QuestionError: a system or class is unknown.
+    Raises
+    ------
+    QuestionError
+        a system or class is unknown.
     """
     moves = moves_of(question, MOVE_FROM)
     if not moves:
@@ -143,8 +146,10 @@ def _proportional(law: DemandModel, class_name: str) -> DemandModel:
 def with_moves(system: System, scenario: Scenario, question: Mapping[str, Any], notes: list[str]) -> Scenario:
     """The recorded load with the classes that leave the LPAR or come to it.
 
-    Raises:
-        QuestionError: a system or class is unknown.
+    Raises
+    ------
+    QuestionError
+        a system or class is unknown.
     """
     leaving, coming = moves_of(question, MOVE_TO), moves_of(question, MOVE_FROM)
     if not leaving and not coming:

@@ -11,20 +11,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity import adjustments
-from model.capacity.adjustments import PREFIX, Z_90, Adjustment, asked
+from model.capacity.adjustments import PREFIX, Z_90, Adjustment, choose_adjustments
 from model.capacity.cpc import destination, engine_cost, moved, with_cpc
 from model.capacity.engines import prior_pool
 from model.capacity.parameters import DemandModel, Limit, SystemParameters, cached
-from model.capacity.state import ZIIP_WORK, Scenario, normal_scores
+from model.capacity.state import ON_ZIIPS, ZIIP_WORK, Scenario, normal_scores
 from model.capacity.system import System
-from model.capacity.values import ZIIPS, QuestionError, must_be_positive, must_be_whole, threads_asked
+from model.capacity.values import ZIIPS, QuestionError, must_be_positive, must_be_whole, smt_threads
 
 Array = NDArray[np.float64]
 
-# Letters of a resource's name that SMF 72.3 has (R723DNDE).
 RECORDED_NAME = 16
-# How many times as many places as inferred, or as few, can be asked for.
+"""Longest name of a resource in SMF 72.3 (R723DNDE)."""
 MOST_PLACES = 2.0
+"""Highest ratio of planned servers of a limit to inferred ones, and of inferred to planned ones."""
+MOVED_SEED = 9000
+"""First of the seeds of moved work, one for each adjustment."""
+NEW_ZIIPS = (
+    "ziip_engines: no zIIPs were recorded: the time until work overflows to CPs is not known; the interval includes "
+    "this"
+)
+AS_QUEUED = DemandModel(
+    regressor=ZIIP_WORK,
+    engine="ziip_busy",
+    reference_rate=1.0,
+    scale=1.0,
+    support=(0.0, math.inf),
+    coef=np.array([[0.0, 1.0, 0.0]]),
+    noise=np.zeros(1),
+    drift=np.zeros(1),
+    points=0,
+    additive=False,
+)
+"""Busy zIIP cores as the queue of the pool has them."""
+NO_ZIIPS = "there are no zIIPs, so the work stays on CPs: add ziip_engines=1 or more"
 
 
 def changed(system: System, scenario: Scenario, question: Mapping[str, Any], notes: list[str]) -> Scenario:
@@ -90,8 +110,10 @@ def _limit(system: System, key: str, name: str) -> Limit:
 def _inferred(limit: Limit, key: str, planned: float) -> str:
     """What to say of the places that are inferred of a limit.
 
-    Raises:
-        QuestionError: places that are more than twice, or less than half, of these.
+    Raises
+    ------
+    QuestionError
+        places that are more than twice, or less than half, of these.
     """
     places, (lo, hi) = float(limit.inferred[0]), np.quantile(limit.inferred[1:], [0.05, 0.95])
     servers, queues = (float(one[0]) for one in (limit.servers, limit.queues))
@@ -110,7 +132,7 @@ def _inferred(limit: Limit, key: str, planned: float) -> str:
 
 def _threads(system: System, value: Any, notes: list[str]) -> float:
     """Threads of a zIIP core."""
-    threads = threads_asked(value)
+    threads = smt_threads(value)
     if system.ziips <= 0:
         raise QuestionError("smt", value, "smt: the records show no zIIPs")
     if threads > system.ziip_pool.threads:
@@ -121,7 +143,7 @@ def _threads(system: System, value: Any, notes: list[str]) -> float:
 
 def _adjusted(system: System, question: Mapping[str, Any], notes: list[str]) -> Array:
     """(draws,) factor on the cost that ``adjust.NAME=on`` asks for, uncertain as its sources say."""
-    rest, chosen = adjustments.asked(question, system.parameters.adjustments, system.parameters.parts)
+    rest, chosen = adjustments.choose_adjustments(question, system.parameters.adjustments, system.parameters.parts)
     # What is moved to zIIPs is so in the laws of the system already.
     by = adjustments.factor([replace(one, moved=None) for one in chosen], "cpu")
     for one in chosen:
@@ -135,29 +157,6 @@ def _adjusted(system: System, question: Mapping[str, Any], notes: list[str]) -> 
     return np.asarray(np.exp(by.log + by.log_sd * system.deviates(len(rest))))
 
 
-ON_ZIIPS = ":ziip"
-# Seeds of what is moved, one for each adjustment.
-MOVED_SEED = 9000
-NEW_ZIIPS = (
-    "ziip_engines: no zIIPs were recorded: the time until work overflows to CPs is not known; the interval includes "
-    "this"
-)
-AS_QUEUED = DemandModel(
-    regressor=ZIIP_WORK,
-    engine="ziip_busy",
-    reference_rate=1.0,
-    scale=1.0,
-    support=(0.0, math.inf),
-    coef=np.array([[0.0, 1.0, 0.0]]),
-    noise=np.zeros(1),
-    drift=np.zeros(1),
-    points=0,
-    additive=False,
-)
-"""Busy zIIP cores as the queue of the pool has them."""
-NO_ZIIPS = "there are no zIIPs, so the work stays on CPs: add ziip_engines=1 or more"
-
-
 @dataclass(frozen=True)
 class Offload:
     """What of a question moves work to zIIPs: adjustments, and the zIIPs there are then; both may be none."""
@@ -168,9 +167,9 @@ class Offload:
     @classmethod
     def of(cls, parameters: SystemParameters, at: Mapping[str, Any]) -> Offload:
         """That of a question, which is refused elsewhere if it says anything wrong."""
-        wanted = {key: value for key, value in at.items() if str(key).startswith(PREFIX)}
+        keys = {key: value for key, value in at.items() if str(key).startswith(PREFIX)}
         try:
-            chosen = asked(wanted, parameters.adjustments, parameters.parts)[1] if wanted else ()
+            chosen = choose_adjustments(keys, parameters.adjustments, parameters.parts)[1] if keys else ()
             recorded = parameters.ziip.engines if parameters.ziip else 0.0
             engines = float(must_be_whole(ZIIPS, at[ZIIPS], least=0)) if ZIIPS in at else recorded
         except QuestionError:
@@ -219,9 +218,9 @@ def _with_moved(parameters: SystemParameters, share: Array) -> SystemParameters:
     """The system with a share of the transactions' time on CPs taken to zIIPs."""
     demands = dict(parameters.demands)
     driving = {*parameters.class_names, *parameters.mixes}
-    own = [n for n, law in demands.items() if law.regressor in driving and law.engine == "cp"]
-    total = [n for n in own if n in parameters.busy_components] or [n for n in own if demands[n].additive]
-    for name in own:
+    on_cps = [n for n, law in demands.items() if law.regressor in driving and law.engine == "cp"]
+    total = [n for n in on_cps if n in parameters.busy_components] or [n for n in on_cps if demands[n].additive]
+    for name in on_cps:
         law, there = demands[name], f"{name}{ON_ZIIPS}"
         # What was not measured on zIIPs is part of no total but theirs.
         moved = replace(_scaled(law, share), engine="ziip", additive=name in total, points=0, metrics=())

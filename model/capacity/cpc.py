@@ -34,6 +34,7 @@ Array = NDArray[np.float64]
 
 FEWEST_DIGITS = 4
 """Least length of the end of a name by which a CPC is meant."""
+ADDED = "NAME:CPS:WEIGHT:BUSY, such as add_lpar=TEST:4:200:1.5 for 4 logical CPs, weight 200 and 1.5 busy engines"
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,10 @@ class Destination:
 def destination(system: System, question: Mapping[str, Any]) -> Destination | None:
     """The machine that a question moves the LPAR to; None for the one measured on, or one of its type.
 
-    Raises:
-        QuestionError: the machine is unknown, or the rating of either is.
+    Raises
+    ------
+    QuestionError
+        the machine is unknown, or the rating of either is.
     """
     if "machine" in question:
         value, rows = str(question["machine"]), imported(system)
@@ -73,8 +76,10 @@ def moved(system: System, scenario: Scenario, there: Destination, notes: list[st
 
     The other LPARs of the machine move with it.
 
-    Raises:
-        QuestionError: the rating of either machine is not known.
+    Raises
+    ------
+    QuestionError
+        the rating of either machine is not known.
     """
     target, here = there.speed(scenario.engines), speed_of(system, system.parameters, there.key)
     sd = math.hypot(target.sd, here.sd)
@@ -101,8 +106,10 @@ def lpar_of(system: System, cpc: Any) -> tuple[str, SystemParameters]:
 
     The CPC is named as the answers name it (``2964-708 …12345``), or by the end of that name, such as ``12345``.
 
-    Raises:
-        QuestionError: there is none; machines that there are, are named.
+    Raises
+    ------
+    QuestionError
+        there is none; machines that there are, are named.
     """
     by_machine: dict[str, tuple[str, SystemParameters]] = {}
     for name, parameters in installation(system).items():
@@ -168,8 +175,8 @@ def _rated_here(system: System) -> RatedMachine | None:
 
 def is_own(system: System, value: Any) -> bool:
     """Whether the machine named is the one measured on."""
-    own, rows = system.parameters.machine_type, imported(system)
-    return bool(own) and identity(str(value), imported=rows) == identity(own, imported=rows)
+    measured, rows = system.parameters.machine_type, imported(system)
+    return bool(measured) and identity(str(value), imported=rows) == identity(measured, imported=rows)
 
 
 def imported(system: System) -> Sequence[Mapping[str, Any]]:
@@ -181,22 +188,21 @@ def speed_of(system: System, parameters: SystemParameters, key: str, engines: fl
     """Speed of the engines of a system of the installation: the rating in its records, else of its machine's table;
     of another number of engines as the table has it.
 
-    Raises:
-        QuestionError: there is neither.
+    Raises
+    ------
+    QuestionError
+        there is neither.
     """
     name, count = parameters.machine_type, parameters.engines
     machine = rated_machine(name, imported(system)) if name else None
-    own = parameters.service_units_per_s
-    if own:
+    recorded = parameters.service_units_per_s
+    if recorded:
         moved = machine.su_per_s(engines) / machine.su_per_s(count) if machine and engines else 1.0
-        return Speed(own * moved, 0.0, "the rating in its own records")
+        return Speed(recorded * moved, 0.0, "the rating in its own records")
     if machine is None:
         text = f"{key}: {name or 'the machine measured on'} has no rating, neither in its records nor in a table"
         raise QuestionError(key, name, f"{text}; add it to machines.csv, see `etalon machines`")
     return machine.speed(engines or count)
-
-
-ADDED = "NAME:CPS:WEIGHT:BUSY, such as add_lpar=TEST:4:200:1.5 for 4 logical CPs, weight 200 and 1.5 busy engines"
 
 
 @dataclass(frozen=True)
@@ -210,8 +216,10 @@ class Lpar:
 def with_cpc(system: System, scenario: Scenario, question: Mapping[str, Any], notes: list[str]) -> Scenario:
     """The scenario on the machine as the keys of :data:`model.capacity.values.CPC` have it.
 
-    Raises:
-        QuestionError: the records show no machine, a name is unknown, or a value is out of its domain.
+    Raises
+    ------
+    QuestionError
+        the records show no machine, a name is unknown, or a value is out of its domain.
     """
     given = [key for key in CPC if key in question]
     if not given:
@@ -333,7 +341,7 @@ def _of_installation(system: System, scenario: Scenario, name: str, notes: list[
 
 
 def _as_sharer(parameters: SystemParameters, name: str) -> Sharer:
-    """An LPAR as its own records define it."""
+    """An LPAR as its records define it."""
     there, engines = parameters.machine, parameters.engines
     assert there is not None and parameters.weights is not None
     most = engines if there.cap_engines is None else min(engines, there.cap_engines)
@@ -356,7 +364,7 @@ def _moved(
     lpars: dict[str, Lpar],
     notes: list[str],
 ) -> tuple[Machine, dict[str, Lpar], Scenario]:
-    """The LPAR on another machine of the installation, beside the LPARs of that one."""
+    """The LPAR on another machine of the installation, with the LPARs of that one."""
     value = str(question["cpc"]).strip()
     if "machine" in question:
         raise QuestionError("cpc", value, f"cpc: {value} determines the machine type; leave out machine")
@@ -397,13 +405,13 @@ def at_the_same_time(
     """
     recorded, theirs = system.parameters.recorded, other.times
     assert recorded is not None
-    own, length = recorded.times[list(scenario.recorded)], np.timedelta64(int(other.seconds), "s")
-    at = np.searchsorted(theirs, own, side="right") - 1
-    same = at[(at >= 0) & (own - theirs[np.maximum(at, 0)] < length)]
+    starts, length = recorded.times[list(scenario.recorded)], np.timedelta64(int(other.seconds), "s")
+    at = np.searchsorted(theirs, starts, side="right") - 1
+    same = at[(at >= 0) & (starts - theirs[np.maximum(at, 0)] < length)]
     hours = _hour_of_week(theirs)
     for index, when in (
         (same, "at the same time"),
-        (np.flatnonzero(np.isin(hours, _hour_of_week(own))), "in the same hour of the week, on average"),
+        (np.flatnonzero(np.isin(hours, _hour_of_week(starts))), "in the same hour of the week, on average"),
         (np.arange(len(theirs)), "on average"),
     ):
         some = np.zeros(0) if values is None else values[index]
@@ -458,7 +466,7 @@ def _on_ziips(system: System, scenario: Scenario, value: Any, machine: Machine) 
 def _capped(
     system: System, scenario: Scenario, question: Mapping[str, Any], machine: Machine, notes: list[str]
 ) -> Machine:
-    """The machine with the LPAR held as asked."""
+    """The machine with the caps of the question on the LPAR."""
     if "cap_engines" in question and "cap_msu" in question:
         raise QuestionError(
             "cap_msu", question["cap_msu"], "at: cap_engines and cap_msu both set the cap; give one of them"

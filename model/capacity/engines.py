@@ -17,17 +17,23 @@ from model.queueing.ziip import reneging
 
 Array = NDArray[np.float64]
 
-# How far, relatively, what other LPARs take from moment to moment may be from that of pieces as long as the own.
 MET = 0.3
-# Others that are kept; a question is about one or two.
-KEPT_BESIDE = 8
+"""Relative error of the engines that other LPARs take from moment to moment, by pieces of equal length."""
+KEPT_OTHERS = 8
+"""Most scenarios of other LPARs that are kept; a question is about one or two."""
+GAIN, GAIN_SD = 0.25, 0.15
+"""Prior of what the second thread of a core adds to the work of one."""
+SEEDS = 9100
+"""Seeds of the prior of a pool that was not measured."""
+TAKEN_SD, PATIENCE_SD = 0.35, 0.5
+"""Relative error of the overflow's closed form, as logarithms: of the part taken, and of how long work waits."""
 
 
-class Beside(NamedTuple):
-    """The other LPARs as asked for, the sharing, and engines: what they use, what they leave the LPAR on average, and
-    what its work that waits finds from moment to moment; each (draws, loads or 1)."""
+class OtherLpars(NamedTuple):
+    """The other LPARs of a scenario, the sharing, and engines: what they use, what they leave the LPAR on average, and
+    what its waiting work gets from moment to moment; each (draws, loads or 1)."""
 
-    asked: Array | float
+    offered: Array | float
     sharing: Sharing | None
     used: Array
     available: Array
@@ -41,15 +47,14 @@ class Partition:
         self.parameters, self.machine = parameters, parameters.machine
         self.noise = parameters.others_noise
         self.pieces = parameters.others_pieces[:, None]
-        self._besides: dict[tuple[Any, ...], Beside] = {}
+        self._others: dict[tuple[Any, ...], OtherLpars] = {}
 
-    def beside(self, scenario: Scenario) -> Beside:
-        """What the other LPARs use and leave: about as recorded, under another weight if asked. Rates do not change it,
-        so that the same others are looked at once."""
+    def others(self, scenario: Scenario) -> OtherLpars:
+        """Engines that the other LPARs use and leave. Rates do not change them, so they are kept for a scenario."""
         key = id(scenario.others), scenario.cpc, scenario.engines
-        known = self._besides.get(key)
-        if known is not None and known.asked is scenario.others:
-            return known
+        kept = self._others.get(key)
+        if kept is not None and kept.offered is scenario.others:
+            return kept
         sharing = self.sharing(scenario)
         used = np.asarray(scenario.others, float) * (1.0 + self.noise[:, None])
         left = met = np.array([[scenario.engines]])
@@ -57,10 +62,10 @@ class Partition:
             used = used if scenario.cpc is None else sharing.used(used)
             # A full LPAR always has work for what the others leave it.
             left, met = sharing.steadily_left(used), sharing.limit(used, MET * self.pieces)
-        found = self._besides[key] = Beside(scenario.others, sharing, used, left, met)
-        if len(self._besides) > KEPT_BESIDE:
-            del self._besides[next(iter(self._besides))]
-        return found
+        others = self._others[key] = OtherLpars(scenario.others, sharing, used, left, met)
+        if len(self._others) > KEPT_OTHERS:
+            del self._others[next(iter(self._others))]
+        return others
 
     def sharing(self, scenario: Scenario) -> Sharing | None:
         """The LPAR among the others of its machine; None where it shares none."""
@@ -82,37 +87,29 @@ class Partition:
         return Sharing.of(m.engines, m.management, Sharer(most, weight, m.capped), others)
 
     def is_capped(self, scenario: Scenario) -> bool:
-        """Whether the LPAR is held to its share by weight or to a number of engines."""
+        """Whether a cap by weight or a number of engines applies to the LPAR."""
         m = self.cpc(scenario)
         assert m is not None
         return m.capped or (m.cap_engines is not None and m.cap_engines < scenario.engines)
 
     def available(self, scenario: Scenario) -> Array:
-        """Engines the LPAR can get, (draws, loads): its own, or what the machine leaves it by weight and cap."""
-        shape, got = (len(self.noise), scenario.rates.shape[1]), self.beside(scenario).available
+        """Engines the LPAR can get, (draws, loads): all of them, or what the machine leaves it by weight and cap."""
+        shape, got = (len(self.noise), scenario.rates.shape[1]), self.others(scenario).available
         return got if got.shape == shape else np.full(shape, got)
 
     def busy(self, scenario: Scenario, busy: Array) -> Array | None:
-        """Part of the machine in use beside so many engines of the LPAR, (draws, loads); None where it shares none."""
+        """Utilization of the machine if the LPAR uses ``busy`` engines, (draws, loads); None where it shares none."""
         m = self.cpc(scenario)
         if m is None:
             return None
-        return np.asarray((busy + self.beside(scenario).used + m.management) / m.engines)
+        return np.asarray((busy + self.others(scenario).used + m.management) / m.engines)
 
     def pool(self, scenario: Scenario, used: Array) -> Array:
-        """Engines of a pool of its own in which the LPAR's work waits as long as on its machine, (draws, loads)."""
-        beside = self.beside(scenario)
-        if beside.sharing is None:
+        """Engines of a dedicated pool in which the LPAR's work waits as long as on its machine, (draws, loads)."""
+        others = self.others(scenario)
+        if others.sharing is None:
             return self.available(scenario)
-        return beside.sharing.pool(used, beside.used, beside.met)
-
-
-GAIN, GAIN_SD = 0.25, 0.15
-"""Prior of what the second thread of a core adds to the work of one."""
-SEEDS = 9100
-"""Seeds of what is not known of a pool that was not measured."""
-TAKEN_SD, PATIENCE_SD = 0.35, 0.5
-"""Relative error of the overflow's closed form, as logarithms: of the part taken, and of how long work waits."""
+        return others.sharing.pool(used, others.used, others.met)
 
 
 def ziip_threads(pool: ZiipPool, scenario: Scenario) -> int:
@@ -159,7 +156,7 @@ def active_threads(pool: ZiipPool, work: Array, cores: Array, scenario: Scenario
 
 
 def prior_pool(engines: float, draws: int) -> ZiipPool:
-    """A pool of so many zIIPs that was not recorded: its prior, with so many ``draws`` beside the centre."""
+    """The prior of a pool of zIIPs that was not recorded: the best estimate and ``draws`` samples."""
     gain, taken, patience = (normal_scores(1 + draws, SEEDS + i) for i in range(3))
     gained = np.append(1.0 + GAIN, 1.0 + np.maximum(GAIN + GAIN_SD * gain[1:], 0.0))
     overflow = Overflow(

@@ -19,6 +19,26 @@ from model.capacity.system import System
 from model.capacity.values import QuestionError
 
 Array = NDArray[np.float64]
+NEARLY = 0.9995
+"""Utilization of a full limit by its carried load."""
+FEW_SAMPLES = 0.05
+"""Part of the samples with full engines up to which only their busy is limited to the engines."""
+MAX_ITER = 8
+"""Iterations at most between the carried load and the holding times of full limits."""
+ROUNDS, HALVINGS = 3, 14
+"""Rounds of bisection over all closed classes together, and halvings in each."""
+WIDER = 4.0
+"""Factor by which a round widens the bracket that the one before left: other classes have moved since."""
+UPDATES, STEP = 4, 0.01
+"""Updates of the posterior of the work, and relative step of its slopes."""
+LEAST_WORK = 0.2
+"""Least work of an interval, as a part of the average."""
+SEED = 8100
+LEAST, DOUBLINGS, STEPS = 1e-9, 40, 80
+"""Least factor, and most doublings of a bracket and steps of its narrowing."""
+NEAR, NARROW = 1e-10, 1e-12
+"""Value below which a function is zero, and relative width below which a bracket is a point."""
+
 
 def evaluate(system: System, scenario: Scenario, *, responses: bool = True) -> State:
     """The state of a system: closed classes at the rates that their responses allow, and the carried load.
@@ -41,14 +61,7 @@ def evaluate(system: System, scenario: Scenario, *, responses: bool = True) -> S
     return carried_load(at_rates, system, with_users(at_rates, system, scenario))
 
 
-
 AtRates = Callable[[Scenario], State]
-
-NEARLY = 0.9995
-"""Utilization of a full limit by its carried load."""
-FEW_SAMPLES = 0.05
-"""Part of the samples with full engines up to which only their busy is held to what there is."""
-MAX_ITER = 8
 
 
 def carried_load(at_rates: AtRates, system: System, state: State) -> State:
@@ -69,13 +82,13 @@ def carried_load(at_rates: AtRates, system: System, state: State) -> State:
             if all((carried.limits[limit.name] < 1.0).all() for limit in full):
                 break
         members = {name for limit in full for name in limit.members}
-        beside = {key: value for key, value in carried.response_ms.items() if key[1] not in members}
-        percentiles = {key: carried.p90_ms[key] for key in beside if key in carried.p90_ms}
+        free = {key: value for key, value in carried.response_ms.items() if key[1] not in members}
+        percentiles = {key: carried.p90_ms[key] for key in free if key in carried.p90_ms}
         state = replace(
             state,
-            response_ms={**state.response_ms, **beside},
+            response_ms={**state.response_ms, **free},
             p90_ms={**state.p90_ms, **percentiles},
-            waiting_ms={**state.waiting_ms, **{key: carried.waiting_ms[key] for key in beside}},
+            waiting_ms={**state.waiting_ms, **{key: carried.waiting_ms[key] for key in free}},
         )
     over = carried.busy > carried.available
     if over.any():
@@ -97,8 +110,8 @@ def _within_engines(system: System, state: State) -> Scenario:
     """The scenario with as much work as full engines do, the most important first."""
     offered, over = replace(state.scenario, users=None), state.busy > state.available
     levels = system.levels
-    own = {law.regressor: law.priority for law in system.laws.values() if law.additive and law.engine == "cp"}
-    of_classes = [levels.index(own.get(name, levels[0])) for name in system.streams]
+    priority_of = {law.regressor: law.priority for law in system.laws.values() if law.additive and law.engine == "cp"}
+    of_classes = [levels.index(priority_of.get(name, levels[0])) for name in system.streams]
 
     def done(depth: Array) -> Scenario:
         """The scenario with so much of its work, where 1 is all of it, (draws, loads)."""
@@ -115,31 +128,25 @@ def _within_engines(system: System, state: State) -> Scenario:
     return done(find_root(beyond, over.shape))
 
 
-ROUNDS, HALVINGS = 3, 14
-"""Rounds of bisection over all closed classes together, and halvings in each."""
-WIDER = 4.0
-"""Factor by which a round widens the bracket that the one before left: other classes have moved since."""
-
-
 def population(state: State, system: System) -> dict[int, Array]:
     r"""Users who make the rates of a state, (draws, loads), by class number: :math:`N = X (Z + R)` (Little's law);
     infinite where a response has no end."""
-    responses, found = _responses(system), {}
+    responses, users_of = _responses(system), {}
     for stream, think_s in state.scenario.thinking(system.streams).items():
         number = system.numbers[stream]
         response_ms = state.response_ms.get(responses.get(number, ("", stream)))
         if response_ms is not None:
             rate = system.stream(state.scenario, stream)
-            found[number] = rate * (think_s + np.where(rate > 0.0, response_ms, 0.0) / 1e3)
+            users_of[number] = rate * (think_s + np.where(rate > 0.0, response_ms, 0.0) / 1e3)
             if state.scenario.users is not None:
-                found[number] = np.broadcast_to(state.scenario.users[:, :, number], found[number].shape)
-    return found
+                users_of[number] = np.broadcast_to(state.scenario.users[:, :, number], users_of[number].shape)
+    return users_of
 
 
 def _responses(system: System) -> dict[int, tuple[str, str]]:
     """The response of each class that has one, by number."""
-    known = (one for one in system.responses if one.class_name in system.numbers)
-    return {system.numbers[one.class_name]: one.key for one in known}
+    answered = (one for one in system.responses if one.class_name in system.numbers)
+    return {system.numbers[one.class_name]: one.key for one in answered}
 
 
 def with_users(at_rates: Callable[[Scenario], State], system: System, scenario: Scenario) -> State:
@@ -148,7 +155,7 @@ def with_users(at_rates: Callable[[Scenario], State], system: System, scenario: 
     :math:`X (Z + R(X)) = N` for every closed class, by bisection of the throughputs of all of them between nothing and
     :math:`N / Z`, in rounds, as the responses of one hang on the throughputs of the others.
     """
-    first = at_rates(scenario.as_asked())
+    first = at_rates(scenario.offered())
     if scenario.users is None or scenario.think_s is None:
         return first
     keys = {n: key for n, key in _responses(system).items() if np.any(scenario.users[:, :, n] > 0)}
@@ -168,21 +175,23 @@ def with_users(at_rates: Callable[[Scenario], State], system: System, scenario: 
         for _ in range(HALVINGS):
             middle = (low + high) / 2.0
             rates[:, :, closed] = middle
-            tried = at_rates(replace(scenario.as_asked(), rates=rates.copy()))
+            tried = at_rates(replace(scenario.offered(), rates=rates.copy()))
             response_s = np.stack([tried.response_ms[keys[n]] for n in closed], axis=2) / 1e3
             with np.errstate(invalid="ignore"):
                 too_many = ~(middle * (think_s + response_s) < users)
             low, high = np.where(too_many, low, middle), np.where(too_many, middle, high)
     rates[:, :, closed] = low
-    state = at_rates(replace(scenario.as_asked(), rates=rates))
+    state = at_rates(replace(scenario.offered(), rates=rates))
     return replace(state, scenario=replace(state.scenario, users=scenario.users))
 
 
 def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
     """The scenario with every draw's rates scaled until the LPAR is that busy; infinite rates where it never is.
 
-    Raises:
-        QuestionError: the fixed part alone is busier.
+    Raises
+    ------
+    QuestionError
+        the fixed part alone is busier.
     """
     wanted = busy_pct / 100.0 * scenario.engines
     rates = np.broadcast_to(scenario.rates, (system.draws, *scenario.rates.shape[1:]))
@@ -198,15 +207,22 @@ def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
     return replace(scenario, rates=rates * factors[:, :, None])
 
 
-TURNS, STEP = 4, 0.01
-# Work is taken to be at least this part of the usual.
-LEAST_WORK = 0.2
-SEED = 8100
-
-
 def varying(system: System, scenario: Scenario, seconds: Array | float) -> tuple[Array, Array]:
-    """How far the work of all transactions varies between intervals of so many ``seconds`` at these rates, relative,
-    (draws, loads), and of each class how much of it goes with its own, (draws, loads, streams): 1 where it does alike.
+    """Variation of the work of all transactions between intervals.
+
+    Parameters
+    ----------
+    system, scenario
+        the loads.
+    seconds
+        lengths of the intervals, (loads,) or one for all.
+
+    Returns
+    -------
+    sd : ndarray of shape (draws, loads)
+        relative standard deviation of the work.
+    along : ndarray of shape (draws, loads, classes)
+        regression of the work of a class on that of all; 1 where it varies alike.
     """
     usage = system.usage(scenario).by_series
     used = np.stack([usage.get(name, np.zeros((system.draws, 1))) for name in system.streams], axis=2)
@@ -223,22 +239,27 @@ def as_observed(
     """The scenario with the work that the responses tell of, that work over the usual, and how far it varies between
     intervals, relative, each (draws, loads).
 
-    Args:
-        system: the calibrated system.
-        scenario: the loads, on what they were measured on.
-        responses: by class whose scatter between intervals is known, (loads,) mean in ms; NaN where not measured.
-        seconds: lengths of the intervals, (loads,) or one for all.
+    Parameters
+    ----------
+    system
+        the calibrated system.
+    scenario
+        the loads, on what they were measured on.
+    responses
+        by class with a scatter between intervals, (loads,) mean in ms; NaN where not measured.
+    seconds
+        lengths of the intervals, (loads,) or one for all.
     """
     sd, along = varying(system, scenario, seconds)
     work = np.ones(sd.shape)
 
     def log_responses(factor: Array) -> tuple[State, dict[str, Array]]:
         state = evaluate(system, replace(scenario, work=factor))
-        found = {name: _response(system, state, name, factor, along) for name in responses}
-        return state, {name: np.log(np.maximum(one, 1e-9)) for name, one in found.items()}
+        responses_ms = {name: _response(system, state, name, factor, along) for name in responses}
+        return state, {name: np.log(np.maximum(one, 1e-9)) for name, one in responses_ms.items()}
 
     precision = 1.0 / np.maximum(sd, 1e-9) ** 2
-    for _ in range(TURNS):
+    for _ in range(UPDATES):
         (state, lower), (_, upper) = log_responses(work * (1.0 - STEP)), log_responses(work * (1.0 + STEP))
         sure, pull = precision, precision
         endless = np.zeros(work.shape, bool)
@@ -248,8 +269,8 @@ def as_observed(
                 slope = (upper[name] - lower[name]) / (2.0 * STEP * work)
                 off = np.log(measured) - (upper[name] + lower[name]) / 2.0
             endless |= np.isinf(upper[name]) & np.isfinite(measured)
-            known = np.isfinite(slope) & np.isfinite(off)
-            slope, off = np.where(known, slope, 0.0), np.where(known, off, 0.0)
+            usable = np.isfinite(slope) & np.isfinite(off)
+            slope, off = np.where(usable, slope, 0.0), np.where(usable, off, 0.0)
             sure = sure + slope**2 / noise
             pull = pull + slope * (off + slope * work) / noise
         # What was answered was not without end.
@@ -260,25 +281,25 @@ def as_observed(
 
 
 def unexplained(
-    system: System, found: Scenario, responses: Mapping[str, Array], seconds: Array | float, deviations: float
+    system: System, scenario: Scenario, responses: Mapping[str, Array], seconds: Array | float, deviations: float
 ) -> dict[str, float]:
     """The response in ms that the model has, by class, where the one measured is further from it than so many
     deviations of single intervals, with the work the responses tell of. One load."""
-    state = evaluate(system, found)
-    said = {}
+    state = evaluate(system, scenario)
+    modelled_ms = {}
     for name, measured in responses.items():
-        own = state.response_ms[RESPONSE, name]
+        response_ms = state.response_ms[RESPONSE, name]
         with np.errstate(invalid="ignore"):
-            off = np.abs(np.log(measured / np.maximum(own, 1e-9)))
-        if np.isfinite(own[0, 0]) and np.all(off > deviations * np.sqrt(_noise(system, state, name, seconds))):
-            said[name] = float(own[0, 0])
-    return said
+            off = np.abs(np.log(measured / np.maximum(response_ms, 1e-9)))
+        if np.isfinite(response_ms[0, 0]) and np.all(off > deviations * np.sqrt(_noise(system, state, name, seconds))):
+            modelled_ms[name] = float(response_ms[0, 0])
+    return modelled_ms
 
 
 def _response(system: System, state: State, name: str, work: Array, along: Array) -> Array:
     """Response of a class whose transactions take more as all ``work`` does, less as theirs varies by itself."""
-    own = along[:, :, system.numbers[name]]
-    alone = state.using_ms[RESPONSE, name] * ((1.0 + own * (work - 1.0)) / work - 1.0)
+    share = along[:, :, system.numbers[name]]
+    alone = state.using_ms[RESPONSE, name] * ((1.0 + share * (work - 1.0)) / work - 1.0)
     return np.asarray(state.response_ms[RESPONSE, name] + alone)
 
 
@@ -289,17 +310,12 @@ def _noise(system: System, state: State, name: str, seconds: Array | float) -> A
     return law.scatter(system.waiting_share(state, law), ended) ** 2
 
 
-LEAST, DOUBLINGS, STEPS = 1e-9, 40, 80
-# How near to zero is zero, and how narrow a bracket is a point, as parts of what it holds.
-NEAR, NARROW = 1e-10, 1e-12
-
-
 def find_root(rising: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
     """The factors above 0 at which ``rising``, evaluated for an array of them, crosses zero.
 
-    A bracket is found by doubling, then narrowed by the Illinois method (M. Dowell and P. Jarratt, *BIT* 11, 1971), by
-    halving where a value is infinite. Where the function is above zero from the start the factor is 0; where it never
-    gets there, 2 to the power of 40.
+    A bracket is determined by doubling, then narrowed by the Illinois method (M. Dowell and P. Jarratt, *BIT* 11,
+    1971), by halving where a value is infinite. Where the function is above zero from the start the factor is 0; where
+    it never gets there, 2 to the power of 40.
     """
     low, high = np.full(shape, LEAST), np.ones(shape)
     at_low, at_high = rising(low), rising(high)
@@ -310,7 +326,7 @@ def find_root(rising: Callable[[Array], Array], shape: tuple[int, ...]) -> Array
         low, at_low = np.where(short, high, low), np.where(short, at_high, at_low)
         high = np.where(short, high * 2.0, high)
         at_high = np.where(short, rising(high), at_high)
-    found, side = np.where(at_low >= 0.0, 0.0, high), np.zeros(shape)
+    roots, side = np.where(at_low >= 0.0, 0.0, high), np.zeros(shape)
     open_ = (at_low < 0.0) & (at_high > 0.0)
     for _ in range(STEPS):
         if not open_.any():
@@ -319,7 +335,7 @@ def find_root(rising: Callable[[Array], Array], shape: tuple[int, ...]) -> Array
             x = low - at_low * (high - low) / (at_high - at_low)
         x = np.where((low < x) & (x < high), x, (low + high) / 2.0)
         value = rising(x)
-        found = np.where(open_, x, found)
+        roots = np.where(open_, x, roots)
         below = value < 0.0
         # The end that stays a second time counts half, so that it moves, too.
         at_high = np.where(below, np.where(side < 0, at_high / 2.0, at_high), value)
@@ -327,4 +343,4 @@ def find_root(rising: Callable[[Array], Array], shape: tuple[int, ...]) -> Array
         low, high = np.where(below, x, low), np.where(below, high, x)
         side = np.where(below, -1.0, 1.0)
         open_ &= (np.abs(value) > NEAR) & (high - low > NARROW * high)
-    return found
+    return roots

@@ -13,7 +13,7 @@ from model.capacity.answer import INTERVAL_PCT, Estimate, as_plain, plain
 from model.capacity.bundle import system_entry
 from model.capacity.evaluation import evaluate, population
 from model.capacity.figures import MAYBE_FULL, SURELY_FULL, figure_draws, figures_of
-from model.capacity.outputs import CPS, SHARE, machine_asked, resources
+from model.capacity.outputs import CPS, SHARE, machine_demand, resources
 from model.capacity.parameters import (
     HIGHER,
     LATER,
@@ -36,11 +36,20 @@ METRICS = {"cpu_busy_pct": "CPU busy", "response_ms": "the response"}
 ROUNDING = 1e-5
 """Recorded rates are kept to six digits, so that the highest may stand a little above the range it is the end of."""
 SETTLED = "response times there are medians of the cases with a steady state, without an upper limit"
-"""Said of what may be full."""
+"""Note on resources that may be full."""
 DEFINITIONS_CHANGED = (
     "the definitions of metrics or groups have changed since the calibration: measured values beside this answer may "
     "differ; run `etalon fit`"
 )
+EXPLAINED = ("busy_pct", "response_ms")
+SHARES = {
+    "n_way": "n-way effect",
+    "busy_cost": "cost against busy",
+    "ziip": "zIIP overflow and SMT",
+}
+HELD_OUT_FROM = 0.7
+"""Validation predicts the days from this part of the history on from those before."""
+MOST_INTERVALS = 2000
 
 
 def definitions_changed(bundle: Mapping[str, Any], parameters: SystemParameters) -> bool:
@@ -49,7 +58,7 @@ def definitions_changed(bundle: Mapping[str, Any], parameters: SystemParameters)
     if not then or not now:
         return False
     name = next(
-        (name for name, known in bundle["systems"].items() if known.points is parameters.points), ""
+        (name for name, one in bundle["systems"].items() if one.points is parameters.points), ""
     ).partition("/")[0]
     return bool(then != now.get(name, now.get("")))
 
@@ -61,14 +70,14 @@ def machine_of(parameters: SystemParameters) -> str:
     return (parameters.machine.name if parameters.machine else "") or "of a type that was not recorded"
 
 
-def as_answer(bundle: Mapping[str, Any], system: str, ready: System, load: Question, **found: Any) -> dict[str, Any]:
-    """What was found, with what every answer carries, as plain values."""
+def as_answer(bundle: Mapping[str, Any], system: str, ready: System, load: Question, **results: Any) -> dict[str, Any]:
+    """Results with what every answer has, as plain values."""
     about = {"system": system, "at": dict(load.at), "model_version": bundle["model_version"]}
-    return as_plain({**about, "interval_pct": INTERVAL_PCT, **found, "evidence": evidence(bundle, ready.parameters)})
+    return as_plain({**about, "interval_pct": INTERVAL_PCT, **results, "evidence": evidence(bundle, ready.parameters)})
 
 
 def evidence(bundle: Mapping[str, Any], parameters: SystemParameters) -> dict[str, Any]:
-    """What the answer was calibrated on, and what is not the system's own measurement."""
+    """The data that the answer was calibrated on, and the origin of what was not measured on the system."""
     changed = definitions_changed(bundle, parameters)
     of_system = cached(parameters, "evidence", lambda: _evidence(parameters))
     return {**of_system, "definitions_changed": changed, "data": bundle.get("data", {})}
@@ -76,8 +85,8 @@ def evidence(bundle: Mapping[str, Any], parameters: SystemParameters) -> dict[st
 
 def _evidence(parameters: SystemParameters) -> dict[str, Any]:
     """What is so of every answer about a system."""
-    known: dict[str, DemandModel | ResponseModel] = {**parameters.demands, **parameters.responses}
-    origins = {name: law.origin for name, law in known.items() if law.origin != "measured"}
+    models: dict[str, DemandModel | ResponseModel] = {**parameters.demands, **parameters.responses}
+    origins = {name: law.origin for name, law in models.items() if law.origin != "measured"}
     rates = parameters.support_tps
     return {
         "points": len(parameters.points),
@@ -98,12 +107,12 @@ def distance(ready: System, state: State, i: int = 0) -> dict[str, float]:
     """How far load ``i`` lies outside the calibrated rates and the measured engines, in e-folds; empty inside."""
     low, high = ready.parameters.support_tps
     rate = float(state.scenario.total_rates[0, i])
-    found = {}
+    distances = {}
     if not low * (1 - ROUNDING) <= rate <= high * (1 + ROUNDING):
-        found["etr_tps"] = float(abs(np.log(max(rate, 1e-9) / (high if rate > high else max(low, 1e-9)))))
+        distances["etr_tps"] = float(abs(np.log(max(rate, 1e-9) / (high if rate > high else max(low, 1e-9)))))
     if state.scenario.engines != ready.engines:
-        found["engines"] = float(abs(np.log(state.scenario.engines / ready.engines)))
-    return found
+        distances["engines"] = float(abs(np.log(state.scenario.engines / ready.engines)))
+    return distances
 
 
 def extrapolated(ready: System, state: State, i: int = 0) -> bool:
@@ -125,7 +134,7 @@ def notes_on(ready: System, load: Question, state: State, *, shown: bool = True)
             "interval is wider"
         )
     notes += _full(ready, state) if shown else []
-    if "engines" in outside and "machine" not in load.asked:
+    if "engines" in outside and "machine" not in load.keys:
         from model.capacity.cpc import engine_cost, n_way_source
 
         engines = state.scenario.engines
@@ -161,7 +170,7 @@ def _of_system(parameters: SystemParameters) -> list[str]:
 def _full(ready: System, state: State) -> list[str]:
     """What to say of engines, machine and limits that are or may be full at the first load."""
     state = state.filled
-    notes, asked_of_machine = _of_engines(ready, state), machine_asked(ready, state)
+    notes, asked_of_machine = _of_engines(ready, state), machine_demand(ready, state)
     if asked_of_machine is not None and asked_of_machine[0, 0] > 1.0:
         notes.append("the machine is saturated: its LPARs need more engines than it has")
     for name, used in state.limits.items():
@@ -212,22 +221,22 @@ def _may_be_full(used: Array) -> float | None:
 
 def _users(ready: System, load: Question, state: State) -> list[str]:
     """What is to know of classes whose users think between transactions."""
-    notes, thinking, found = [], state.scenario.thinking(ready.streams), population(state, ready)
-    for stream, users in found.items():
-        name, rate, asked = ready.streams[stream], state.scenario.rates[0, 0, stream], load.scenario.users
+    notes, thinking, users_of = [], state.scenario.thinking(ready.streams), population(state, ready)
+    for stream, users in users_of.items():
+        name, rate, users_then = ready.streams[stream], state.scenario.rates[0, 0, stream], load.scenario.users
         who = f"{number_text(users[0, 0], 4)} users who think {thinking[name][0, 0]:.3g} s between transactions"
         if rate == 0.0 and users[0, 0] > 0.0:
             continue
         if not np.isfinite(users[0, 0]):
             reached = f"no number of users reaches {number_text(rate, 4)} transactions/s"
             what = f"{reached}, because waits are unlimited there"
-        elif asked is not None and asked[0, 0, stream] > 0:
+        elif users_then is not None and users_then[0, 0, stream] > 0:
             sent = f"{who} send {number_text(rate, 4)} transactions/s"
             what = f"{sent}; growth means more users, who send less if they wait"
         else:
             what = f"{number_text(rate, 4)} transactions/s come from {who}"
         notes.append(f"{name}: {what}")
-    return notes + unanswered(ready, state, found)
+    return notes + unanswered(ready, state, users_of)
 
 
 def unanswered(ready: System, state: State, users_of: Mapping[int, Array]) -> list[str]:
@@ -278,7 +287,7 @@ def _is_shown(one: Mapping[str, Any]) -> bool:
 
 
 def _compared(one: Mapping[str, Any]) -> str:
-    """How model and baseline did on what was held out, and where the baseline is used."""
+    """Errors of model and baseline on held-out data, and where the baseline is used."""
     of = METRICS.get(one["metric"], one["metric"]) + (f" of {one['class']}" if one["class"] else "")
     model, baseline = (f"{one[name]:.2g} %" for name in ("model_pct", "baseline_pct"))
     if one["baseline_pct"] < one["model_pct"]:
@@ -293,22 +302,16 @@ def _percent(factor: float | None) -> str:
     return "unknown" if factor is None else f"{100.0 * (factor - 1.0):+.1f} %"
 
 
-EXPLAINED = ("busy_pct", "response_ms")
-SHARES = {
-    "n_way": "n-way effect",
-    "busy_cost": "cost against busy",
-    "ziip": "zIIP overflow and SMT",
-}
-
-
 def explain(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Demand by class and component at a load, and how much of each interval comes from each group of parameters.
 
-    The share of a group is the part of the variance over the draws that goes away when the group is held at its centre;
-    where groups act together and would add up to more, shares are in proportion and add up to 100 %.
+    The share of a group is the part of the variance over the draws that goes away when the group is set to its best
+    estimate. Where groups interact and would add up to more, shares are in proportion and add up to 100 %.
 
-    Raises:
-        QuestionError: as ``model.capacity.ask.predict``.
+    Raises
+    ------
+    QuestionError
+        as ``model.capacity.ask.predict``.
     """
     ready = prepare_system(system_entry(bundle, system), at)
     load = parse_question(ready, at)
@@ -319,7 +322,7 @@ def explain(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
         ready,
         load,
         demand=_demand(ready, state),
-        sensitivity=_sensitivity(ready, load.asked, state),
+        sensitivity=_sensitivity(ready, load.keys, state),
         notes=notes_on(ready, load, state),
     )
 
@@ -352,7 +355,7 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
 def _sensitivity(ready: System, question: Mapping[str, Any], state: State) -> list[dict[str, Any]]:
     """Share of the variance of busy and of every response that each group of parameters brings."""
     full = {key: float(one[0]) for key, one in _spreads(ready, state, 1).items() if np.isfinite(one[0])}
-    fixed, several = cached(ready.parameters, "held", lambda: _held_together(ready))
+    fixed, several = cached(ready.parameters, "fixed groups", lambda: _fixed_groups(ready))
     spreads = _spreads(several, evaluate(several, parse_question(several, question).scenario), len(fixed))
     rows = []
     for key, variance in full.items():
@@ -389,8 +392,8 @@ def _spreads(ready: System, state: State, copies: int) -> dict[tuple[str, str], 
     return variances_of
 
 
-def _held_together(ready: System) -> tuple[list[str], System]:
-    """The names of the groups, and a system that has the draws of all systems with one of them held."""
+def _fixed_groups(ready: System) -> tuple[list[str], System]:
+    """The names of the groups, and a system that has the draws of all systems with one group at its best estimate."""
     fixed = groups_held(ready.parameters)
     return list(fixed), System(joined(list(fixed.values())), copies=len(fixed))
 
@@ -418,16 +421,13 @@ def at_centre(samples: Array) -> Array:
     return np.repeat(samples[:1], len(samples), axis=0)
 
 
-HELD_OUT_FROM = 0.7
-"""Validation predicts the days from this part of the history on from those before."""
-MOST_INTERVALS = 2000
-
-
 def residuals(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
     """Measured and predicted busy of recorded intervals, evenly chosen, 2,000 at most.
 
-    Raises:
-        QuestionError: an unknown system, or one without a history.
+    Raises
+    ------
+    QuestionError
+        an unknown system, or one without a history.
     """
     parameters = system_entry(bundle, system)
     history = parameters.recorded
@@ -441,10 +441,10 @@ def residuals(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
     others = 0.0 if history.others is None else history.others[chosen][None]
     scenario = Scenario(rates=rates[None], engines=ready.engines, ziips=ready.ziips, extra=extra, others=others)
     busy = 100.0 * ready.usage(scenario).busy / ready.engines
-    found = [Estimate.of(busy[:, i]) for i in range(len(chosen))]
+    busy_pct = [Estimate.of(busy[:, i]) for i in range(len(chosen))]
     days = starts.astype("datetime64[D]")
-    known = np.unique(days)
-    split = known[min(int(len(known) * HELD_OUT_FROM), len(known) - 1)]
+    recorded_days = np.unique(days)
+    split = recorded_days[min(int(len(recorded_days) * HELD_OUT_FROM), len(recorded_days) - 1)]
     measured = np.zeros(0) if history.cpu_busy_pct is None else history.cpu_busy_pct[chosen]
     return {
         "system": system,
@@ -452,7 +452,7 @@ def residuals(bundle: Mapping[str, Any], system: str) -> dict[str, Any]:
         "held_out": (days[chosen] >= split).tolist(),
         "rate_tps": rates.sum(axis=1).tolist(),
         "measured_busy_pct": [float(value) if np.isfinite(value) else None for value in measured],
-        "predicted_busy_pct": [one.value for one in found],
-        "lo": [one.lo for one in found],
-        "hi": [one.hi for one in found],
+        "predicted_busy_pct": [one.value for one in busy_pct],
+        "lo": [one.lo for one in busy_pct],
+        "hi": [one.hi for one in busy_pct],
     }

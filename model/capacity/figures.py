@@ -17,13 +17,22 @@ from numpy.typing import NDArray
 from model.capacity.engines import active_threads
 from model.capacity.evaluation import population
 from model.capacity.parameters import RecordedIntervals, SystemParameters, cached
-from model.capacity.state import Scenario, State
+from model.capacity.state import ON_ZIIPS, Scenario, State
 from model.capacity.system import System
 
 Array = NDArray[np.float64]
 
 MAYBE_FULL, SURELY_FULL = 0.05, 0.9
 """Chance of having no steady state from which a response has no upper limit, and beyond which it has no value."""
+FORMS = {"cpu_busy_pct": "busy_pct", "itr_tps": "internal_rate", "cpu_us_per_tran": "us_per_tran"}
+"""Forms of the metrics that report a component, where their name does not tell."""
+MSU_PER_SU = 3600e-6
+"""MSU for each service unit per second of an engine."""
+FOUR_HOURS = np.timedelta64(4, "h")
+MOST_WINDOWS = 8
+"""Most recorded intervals of an hour of the week whose four hours are averaged, the last ones."""
+LOADS_AT_ONCE = 8
+"""Loads whose four hours are evaluated at once, so that they stay in the cache of the processor."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +225,7 @@ def _response(system: System, state: State, figure: Figure, times: Array | None)
 
 
 INPUT = object()
-"""Said by a simulation of a figure that it takes over from the model."""
+"""Value of a figure in a simulation that takes it over from the model."""
 
 QUANTITIES: dict[str, Quantity] = {
     "total_rate": Quantity("tran/s", "rate", _total_rate, lambda run, figure: run.rate),
@@ -240,10 +249,6 @@ QUANTITIES: dict[str, Quantity] = {
     "machine_msu": Quantity("MSU", "work", _msu),
     "r4ha_msu": Quantity("MSU", "work", _msu),
 }
-
-
-FORMS = {"cpu_busy_pct": "busy_pct", "itr_tps": "internal_rate", "cpu_us_per_tran": "us_per_tran"}
-"""Forms of the metrics that report a component, where their name does not tell."""
 
 
 def figures_of(parameters: SystemParameters) -> tuple[Figure, ...]:
@@ -296,8 +301,8 @@ def _of_classes(parameters: SystemParameters) -> list[Figure]:
         if law is not None and recorded.users is not None and recorded.users[i].any():
             rows.append(Figure("users", "users", **about))
         rows.append(Figure("cpu_us_per_tran", "us_per_tran", series=name, **about))
-        if f"{name}:ziip" in parameters.demands:
-            rows.append(Figure("ziip_us_per_tran", "us_per_tran", series=f"{name}:ziip", **about))
+        if f"{name}{ON_ZIIPS}" in parameters.demands:
+            rows.append(Figure("ziip_us_per_tran", "us_per_tran", series=f"{name}{ON_ZIIPS}", **about))
         if law is not None:
             rows.append(Figure("response_ms", "response_ms", response="response_ms", **about))
             if law.p90 is not None:
@@ -310,13 +315,13 @@ def _of_workloads(parameters: SystemParameters) -> list[Figure]:
     """Figures of workloads that a groups file names, and of their components."""
     rows = []
     for name in parameters.mixes:
-        own = {series: law for series, law in parameters.demands.items() if law.regressor == name}
+        of_workload = {series: law for series, law in parameters.demands.items() if law.regressor == name}
         about = {"class_name": name, "stream": name}
-        if not own:
+        if not of_workload:
             rows.append(Figure(f"{name}_tps", "rate", stream=name))
             continue
         rows.append(Figure("etr_tps", "rate", **about))
-        for series, law in own.items():
+        for series, law in of_workload.items():
             rows += [Figure(metric, "us_per_tran", series=series, **about) for metric in law.metrics]
     return rows
 
@@ -375,17 +380,8 @@ def rate_of(system: System, state: State, figure: Figure) -> Array:
 
 def ziip_work(system: System, state: State) -> Array:
     """Work on the zIIPs, in seconds of one thread alone a second."""
-    own = [name for name, law in system.laws.items() if law.engine == "ziip" and law.additive]
-    return sum((state.usage[name] for name in own), np.zeros(state.busy.shape))
-
-
-# An engine of so many service units a second delivers this many MSU for each of them.
-MSU_PER_SU = 3600e-6
-FOUR_HOURS = np.timedelta64(4, "h")
-# Of several recorded intervals, such as those of an hour of the week, the last so many.
-MOST_WINDOWS = 8
-# Loads whose four hours are evaluated in one go: about as many numbers as a processor keeps near.
-LOADS_AT_ONCE = 8
+    eligible = [name for name, law in system.laws.items() if law.engine == "ziip" and law.additive]
+    return sum((state.usage[name] for name in eligible), np.zeros(state.busy.shape))
 
 
 def ratings(service_units_per_s: float | None, software_service_units_per_s: float | None) -> dict[str, Any]:
@@ -416,15 +412,15 @@ def msu(ready: System, state: State, form: str) -> Array | None:
 
 
 def _four_hours(ready: System, recorded: RecordedIntervals, scenario: Scenario, loads: Sequence[int]) -> Array:
-    """Mean engines in use over the four hours up to the end of the interval asked, (draws, loads), at some loads.
+    """Mean engines in use over the four hours up to the end of an interval, (draws, loads), at some loads.
 
-    The intervals before it have their recorded loads, changed as the interval asked is; no more is used than
-    engines and caps let.
+    The intervals before it have their recorded loads, changed in proportion to that of the question. Engines and caps
+    limit the use.
     """
     base, before, extra = cached(recorded, scenario.recorded, lambda: _until(recorded, scenario.recorded))
     rates = scenario.rates[:, loads[0] : loads[-1] + 1, None]
     scaled = np.where(base > 0, rates / np.where(base > 0, base, 1.0), 1.0) * before
-    # A class that had no transactions in the interval asked, and is to have some, has them for the four hours.
+    # A class without transactions in the recorded interval, which is to have some, has them for the four hours.
     changed = np.where((base <= 0) & (rates > 0), rates, scaled)
     everywhere = {name: np.tile(values, len(loads)) for name, values in extra.items()}
     changed = changed.reshape(len(changed), -1, changed.shape[-1])

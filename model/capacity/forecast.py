@@ -27,6 +27,16 @@ from model.capacity.system import System
 from model.capacity.values import LPARS, MOVE_FROM, MOVE_TO, QuestionError, is_planned
 
 Array = NDArray[np.float64]
+WINDOW = np.timedelta64(28, "D")
+DAY = np.timedelta64(1, "D")
+LONGEST_INTERVAL = np.timedelta64(1, "h")
+"""The longest interval of RMF."""
+STEP_WEEKS = 4
+MOST_FOLLOWED = 14
+"""Most weeks at which the busy of LPARs is evaluated; between them its logarithm is interpolated."""
+PLAIN_DRAWS = 129
+"""Posterior samples of LPARs without a model, which stay as recorded."""
+
 
 def headroom(
     bundle: Mapping[str, Any],
@@ -36,15 +46,17 @@ def headroom(
     max_busy_pct: float = 90.0,
     max_response_ms: MaxResponse = None,
 ) -> dict[str, Any]:
-    """The dates at which busy of the LPAR and its machine, each limit and, where asked, response cross their targets.
+    """The dates at which busy of LPAR and machine, limits and responses cross their targets.
 
     From the end of the records, the peak grows week by week as each class trends or is planned to, for three years, and
     what the machine's other LPARs use as that trends; ``growth_pct`` keys of ``at`` come on top. Each crossing has the
     date at the centre and the dates before which 5 % and 95 % of the draws have crossed; None for later than the three
     years.
 
-    Raises:
-        QuestionError: as ``predict``; or a system without a history, which says nothing of growth.
+    Raises
+    ------
+    QuestionError
+        as ``predict``; or a system without a history, which says nothing of growth.
     """
     parameters = system_entry(bundle, system)
     if parameters.recorded is None:
@@ -53,20 +65,20 @@ def headroom(
         )
     ready = prepare_system(parameters, at)
     within = parse_targets(system, ready, max_busy_pct, max_response_ms)
-    load = parse_question(ready, at).as_asked()
+    load = parse_question(ready, at).offered()
     weeks = np.arange(MOST_WEEKS + 1, dtype=float)
     base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
     assert load.span is not None
-    start, growth, others_growth = _growth_factors(ready, load.span, load.asked, weeks)
+    start, growth, others_growth = _growth_factors(ready, load.span, load.keys, weeks)
     others = load.scenario.others * others_growth
-    # Each is crossed by all that comes, whatever others let through; responses beside these are asked for alone.
+    # Targets are those of the offered load; responses need the carried one, too.
     then = replace(load.scenario, rates=base * growth, others=others)
     state = evaluate(ready, then) if within.response_ms else ready.at_rates(then)
     first = start.astype("datetime64[D]")
     crossings = _crossings(ready, state, within, first)
     busy = 100.0 * state.busy / state.scenario.engines
     note = "growth continues as in the recorded weeks"
-    if is_planned(load.asked):
+    if is_planned(load.keys):
         note = "planned growth applies where given; other growth continues as in the recorded weeks"
     if not any(one.growth is not None and one.growth.rate[0] for one in parameters.classes):
         note = "the history is too short to show growth: no growth is assumed, with a wide range"
@@ -77,8 +89,8 @@ def headroom(
     year = Span(end_of(ready), 0.0, np.array([WEEKS_A_YEAR]))
     if np.any(load.scenario.others):
         a_year = Estimate.of(100.0 * (others_grown(ready, year)[:, 0] - 1.0))
-        said = f"{a_year.value:+.0f} % ({a_year.lo:+.0f} to {a_year.hi:+.0f}) a year"
-        notes.append(f"the other LPARs of the machine grow by {said}")
+        growth_text = f"{a_year.value:+.0f} % ({a_year.lo:+.0f} to {a_year.hi:+.0f}) a year"
+        notes.append(f"the other LPARs of the machine grow by {growth_text}")
     return as_answer(
         bundle,
         system,
@@ -94,7 +106,7 @@ def headroom(
                 "backtest": one.growth and one.growth.backtest,
             }
             for one, factor in zip(
-                parameters.classes, grown(ready, year, load.asked)[:, 0].T, strict=True
+                parameters.classes, grown(ready, year, load.keys)[:, 0].T, strict=True
             )
         ],
         forecast=[
@@ -113,7 +125,7 @@ def _growth_factors(
     ready: System, span: Span, question: Mapping[str, Any], weeks: Array
 ) -> tuple[np.datetime64, Array, Array]:
     """The date from which weeks count, and growth of classes and of the other LPARs' use until then, as factors: from
-    the end of the records, or from a time to come that is asked for, to which the load has grown already."""
+    the end of the records, or from a time to come of the question, to which the load has grown already."""
     then = replace(span, ahead=span.ahead + weeks)
     start = end_of(ready) + np.timedelta64(round(float(span.ahead[0]) * 7 * 86400), "s")
     if span.ahead[0] == 0.0:
@@ -123,7 +135,7 @@ def _growth_factors(
 
 
 def _crossings(ready: System, state: State, within: Targets, first: np.datetime64) -> list[dict[str, Any]]:
-    """When each resource, and each response where asked, is above its target, the soonest first."""
+    """When each resource, and each response with a target, is above its target, the soonest first."""
     used = resources(ready, state).items()
     crossings = [_crossing(name, 100.0 * part / within.busy_pct, first) for name, part in used]
     for key, target_ms in sorted(within.response_ms.items()):
@@ -142,17 +154,6 @@ def _crossing(name: str, used: Array, first: np.datetime64) -> dict[str, Any]:
         return str(first + np.timedelta64(7 * int(at), "D")) if np.isfinite(at) else None
 
     return {"resource": name, "value": date(week[0]), "lo": date(low), "hi": date(high), "already": bool(over[0, 0])}
-
-
-WINDOW = np.timedelta64(28, "D")
-DAY = np.timedelta64(1, "D")
-# No interval of RMF is longer.
-LONGEST_INTERVAL = np.timedelta64(1, "h")
-STEP_WEEKS = 4
-# Weeks at which the busy of LPARs is worked out; between them its logarithm is taken to grow evenly.
-MOST_FOLLOWED = 14
-# Draws of LPARs without a model, which are taken as they were recorded.
-PLAIN_DRAWS = 129
 
 
 @dataclass(frozen=True)
@@ -198,15 +199,23 @@ def forecast_msu(
     engines are busy; those of a machine are sums over its LPARs that were recorded at the same time. Limits have the
     uncertainty of growth and the scatter of the recorded weekly peaks.
 
-    Args:
-        bundle: a calibrated model.
-        recorded: LPARs with their averages; all of a machine for its sum.
-        system: only this system's LPARs and their machine.
-        at: a change on top, in the keys of a prediction; needs ``system``.
-        weeks: how far, up to 156.
+    Parameters
+    ----------
+    bundle
+        a calibrated model.
+    recorded
+        LPARs with their averages; all of a machine for its sum.
+    system
+        only this system's LPARs and their machine.
+    at
+        a change on top, in the keys of a prediction; needs ``system``.
+    weeks
+        how far, up to 156.
 
-    Raises:
-        QuestionError: as :func:`model.capacity.ask.predict`; or a system without recorded MSU.
+    Raises
+    ------
+    QuestionError
+        as :func:`model.capacity.ask.predict`; or a system without recorded MSU.
     """
     if not 1 <= weeks <= MOST_WEEKS:
         raise QuestionError("weeks", weeks, f"weeks must be from 1 to {MOST_WEEKS} (got {weeks})")
@@ -226,7 +235,7 @@ def forecast_msu(
         members = [one for one in recorded if one.machine == machine]
         subjects.append(_subject("machine", machine, members, growth, steps))
         ended += _ended(machine, members)
-    plain = sorted(name for name, found in growth.items() if found is None)
+    plain = sorted(name for name, one in growth.items() if one is None)
     notes = sorted({one.short for one in growth.values() if one is not None and one.short})
     for name in sorted({one.system for one in grown_lpars} & bundle["systems"].keys()):
         notes += failed_gate(bundle["systems"][name].gate, name)
@@ -265,10 +274,10 @@ def _growth(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
             raise QuestionError(f"at.{key}", (at or {})[key], text)
     ready, recorded = prepare_system(parameters, at), prepare_system(parameters)
     followed = weeks[np.unique(np.linspace(0, len(weeks) - 1, MOST_FOLLOWED).round().astype(int))]
-    loads = [parse_question(recorded, None), parse_question(ready, at).for_others()]
+    loads = [parse_question(recorded, None), parse_question(ready, at).for_other_loads()]
     before = np.arange(WINDOW // WEEK, dtype=float)
     recently = _log_busy(recorded, loads[0], -before, {})
-    to_come = _log_busy(ready, loads[1], followed, loads[1].asked)
+    to_come = _log_busy(ready, loads[1], followed, loads[1].keys)
     then = loads[1].scenario
     # On another machine an engine has another rating.
     rated = then.msu_per_engine / ready.msu_per_engine if then.msu_per_engine and ready.msu_per_engine else 1.0
@@ -330,7 +339,7 @@ def _subject(
     scatter = _scatter(_brought(members, growth, table, weeks_ago, 1)[0], weeks_ago, draws)
     recorded = table.sum(axis=0)
     top = int(np.argmax(recorded))
-    # What was recorded was given, whatever the engines are said to be.
+    # Recorded MSU were used, whatever the rating of the engines gives.
     tops = zip(table.max(axis=1), (growth[one.lpar] for one in members), strict=True)
     most = np.array([math.inf if trend is None else max(trend.most_msu, peak) for peak, trend in tops])
     whole = min([float(most.sum()), *(trend.machine_msu for trend in growths)])

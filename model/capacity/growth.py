@@ -96,7 +96,7 @@ def _ahead(system: System, trend: Growth, rate: Array, span: Span, history: floa
 
 
 def seasonal(trend: Growth, start: np.datetime64, then: np.datetime64) -> float:
-    """Log of the load of a day beside that of the day of a recorded load, by day of the week and end of the month."""
+    """Log ratio of the loads of two days, by day of the week and end of the month."""
     weekdays = trend.weekday or (0.0,) * 7
 
     def level(time: np.datetime64) -> float:
@@ -133,7 +133,7 @@ class Plan:
         return np.array(total, float)
 
     def season_log(self, system: System, span: Span) -> Array:
-        """(loads,) season of the times beside that of the recorded load."""
+        """(loads,) season of the times relative to that of the recorded load."""
         if not self.seasons:
             return np.zeros(len(span.ahead))
         seasons, end = dict(self.seasons), end_of(system)
@@ -146,7 +146,7 @@ class Plan:
 
 
 def _plans(system: System, question: Mapping[str, Any]) -> dict[int, Plan]:
-    """What is planned, by class; what is said of a class goes before what is said of all."""
+    """Plans by class; a plan of a class goes before one of all classes."""
     keys = [str(key) for key in question if str(key).partition(".")[0] in PLANNED]
     if not keys:
         return {}
@@ -155,17 +155,17 @@ def _plans(system: System, question: Mapping[str, Any]) -> dict[int, Plan]:
 
 
 def _read(system: System, question: Mapping[str, Any]) -> dict[int, Plan]:
-    said: dict[int, dict[str, Any]] = {i: {} for i in range(len(system.streams))}
-    # What is said of fewer classes counts.
+    plans: dict[int, dict[str, Any]] = {i: {} for i in range(len(system.streams))}
+    # The key of the fewest classes counts.
     named = [(key, *key.partition(".")[::2]) for key in question]
-    members = {key: streams_named(system.parameters, key, name) if name else tuple(said) for key, _, name in named}
+    members = {key: streams_named(system.parameters, key, name) if name else tuple(plans) for key, _, name in named}
     for key, kind, _ in sorted(named, key=lambda one: -len(members[one[0]])):
         value = _READERS[kind](key, question[key])
         for i in members[key]:
-            said[i][kind] = value
+            plans[i][kind] = value
     return {
         i: Plan(one.get("growth_pct_per_year"), one.get("step_pct", ()), one.get("season_pct", ()))
-        for i, one in said.items()
+        for i, one in plans.items()
     }
 
 

@@ -79,7 +79,7 @@ def _recorded(ready: System, load: Question) -> list[dict[str, Any]]:
     """Recorded and modelled figures of a recorded load; none where the question changes it."""
     base = load.scenario
     grown = base.anchor is None or not np.array_equal(base.rates, base.anchor.rates)
-    if grown or load.asked.keys() - {"when"}:
+    if grown or load.keys.keys() - {"when"}:
         return []
     return cached(ready.parameters, ("modelled", base.recorded), lambda: recorded_and_modelled(ready, base))
 
@@ -87,9 +87,9 @@ def _recorded(ready: System, load: Question) -> list[dict[str, Any]]:
 def _refuse_plans(load: Question) -> None:
     """Refuse planned growth at a recorded load, before which it has not begun."""
     if load.span is None or not load.span.ahead[0]:
-        for key in (str(key) for key in load.asked if is_planned([str(key)])):
+        for key in (str(key) for key in load.keys if is_planned([str(key)])):
             text = f"{key}: says how loads grow after the records; ask with when=DATE, or headroom or forecast-msu"
-            raise QuestionError(f"at.{key}", load.asked[key], text)
+            raise QuestionError(f"at.{key}", load.keys[key], text)
 
 
 def size(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None, **targets: Any) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def _states(
     Responses are evaluated where a figure needs them, or where a limit may be full, because the carried load depends
     on them. If a limit is full at any load, it is full at the first or the last, which are evaluated first.
     """
-    offered = ready.at_rates(scenario.as_asked().at_loads([0, -1])) if ready.limits else None
+    offered = ready.at_rates(scenario.offered().at_loads([0, -1])) if ready.limits else None
     full = offered is not None and any(np.any(used >= 1.0) for used in offered.limits.values())
 
     def ends() -> State:
@@ -222,7 +222,7 @@ def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[flo
     least, most = min(values), max(values)
     first, last = (parse_question(ready, {**at, key: number}) for number in (least, most))
     part = ((np.asarray(values, float) - least) / (most - least or 1.0))[None, :, None]
-    loads = [first.asking(key, number) for number in values]
+    loads = [first.with_key(key, number) for number in values]
     low, high = first.scenario, last.scenario
     between = replace(low, rates=low.rates + part * (high.rates - low.rates))
     if low.users is not None and high.users is not None:

@@ -17,7 +17,7 @@ import numpy as np
 from model.capacity.bundle import system_entry
 from model.capacity.engines import ziip_threads
 from model.capacity.evaluation import evaluate
-from model.capacity.outputs import is_known
+from model.capacity.outputs import is_determined
 from model.capacity.parameters import Limit
 from model.capacity.question import Question, parse_question, prepare_system
 from model.capacity.state import CAPTURED, CAPTURED_BUT_ZIIP, WORK, State
@@ -84,7 +84,7 @@ def export_network(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any]
 def export(ready: System, load: Question, name: str, source: str) -> NetworkExport:
     """As :func:`described`, of a question that is parsed already."""
     state = evaluate(ready, load.scenario)
-    # A load asked as 100 % busy may miss it by the rounding of its rate.
+    # A load given as 100 % busy may miss it by the rounding of its rate.
     if state.busy[0, 0] >= state.available[0, 0] * (1.0 - 1e-9):
         raise QuestionError("at", load.at, "at: the engines are saturated at this load: it has no steady state")
     full = [name for name, used in state.limits.items() if used[0, 0] >= 1.0]
@@ -102,12 +102,12 @@ class _Exporter:
         rates = self.scenario.rates[0, 0]
         self.rates = {stream: float(rates[i]) for i, stream in enumerate(ready.streams) if rates[i] > 0}
         self.usage = {name: float(used[0, 0]) for name, used in state.usage.items()}
-        own = {ready.level(self._series(stream, CP)) for stream in self.rates}
-        self.ranked = len(own) > 1
+        levels = {ready.level(self._series(stream, CP)) for stream in self.rates}
+        self.ranked = len(levels) > 1
         captured = sum(self._seconds(stream, CP) * rate for stream, rate in self.rates.items())
         self.piece_s = captured / max(sum(self.rates.values()), 1e-12) or 1e-3
         self.zipped = bool(ready.ziips) and self.scenario.ziips > 0
-        self.limits = [limit for limit in ready.limits if limit.name in state.limits and is_known(limit, state)]
+        self.limits = [limit for limit in ready.limits if limit.name in state.limits and is_determined(limit, state)]
         self.delays = ready.delays(self.scenario, ready.usage(self.scenario))
 
     def made(self) -> NetworkExport:
@@ -144,7 +144,7 @@ class _Exporter:
         return NetworkExport(network, self.ready, self.load, self.state, named, self.piece_s)
 
     def _series(self, stream: str, engine: str) -> list[str]:
-        """Series of the class's own work on an engine, counted once."""
+        """Series of the work of a class on an engine, counted once."""
         laws = self.ready.laws
         if engine == ZIIP:
             return [n for n, law in laws.items() if law.engine == ZIIP and law.regressor == stream]
@@ -156,8 +156,8 @@ class _Exporter:
 
     def _longest(self, stream: str) -> str | None:
         """The response metric that has the most time in it."""
-        known = {metric: float(ms[0, 0]) for (metric, of), ms in self.state.response_ms.items() if of == stream}
-        return max(known, key=lambda metric: known[metric]) if known else None
+        metrics = {metric: float(ms[0, 0]) for (metric, of), ms in self.state.response_ms.items() if of == stream}
+        return max(metrics, key=lambda metric: metrics[metric]) if metrics else None
 
     def _transactions(self, stream: str, metric: str | None) -> TransactionClass:
         seconds = {CP: self._seconds(stream, CP), ZIIP: self._seconds(stream, ZIIP) if self.zipped else 0.0}
@@ -181,20 +181,21 @@ class _Exporter:
         return 0.0 if self.scenario.think_s is None else float(self.scenario.think_s[0, 0, self.ready.numbers[stream]])
 
     def _route(self, stream: str, metric: str, engines: list[Step], seconds: Mapping[str, float]) -> list[Step]:
-        """The visits of a class, with what its response has beside the network's queues, and the limits it holds."""
+        """The visits of a class, with its limits and the part of its response that no queue of the network explains."""
         key = (metric, stream)
         response_s = 1e-3 * float(self.state.response_ms[key][0, 0])
         queued_s = self._on_engines_s(stream, seconds)
-        own = [limit for limit in self.limits if stream in limit.members]
-        limited_s = sum(1e-3 * float(self.state.waiting_ms[key][limit.resource][0, 0]) for limit in own)
+        of_class = [limit for limit in self.limits if stream in limit.members]
+        limited_s = sum(1e-3 * float(self.state.waiting_ms[key][limit.resource][0, 0]) for limit in of_class)
         elsewhere_s = max(response_s - queued_s - limited_s, 0.0)
         work_s = max(sum(seconds.values()), 1e-12)
-        held_apart_s = sum(_hold_s(limit) for limit in own if not limit.on_engines)
-        rest_s = max(elsewhere_s - held_apart_s, 0.0)
-        apart = [step for limit in own if not limit.on_engines for step in _held(limit, _delay(_hold_s(limit), 1.0))]
-        scv = 1.0 if held_apart_s else self._elsewhere_scv(key, response_s, elsewhere_s)
-        # Limits that are held on engines are nested, the one that is held longest outside.
-        shares = [(min(_hold_s(limit) / work_s, 1.0), limit) for limit in own if limit.on_engines]
+        off_engines_s = sum(_hold_s(limit) for limit in of_class if not limit.on_engines)
+        rest_s = max(elsewhere_s - off_engines_s, 0.0)
+        off_engines = [limit for limit in of_class if not limit.on_engines]
+        apart = [step for limit in off_engines for step in _held(limit, _delay(_hold_s(limit), 1.0))]
+        scv = 1.0 if off_engines_s else self._elsewhere_scv(key, response_s, elsewhere_s)
+        # Limits that are taken on engines are nested, the longest outside.
+        shares = [(min(_hold_s(limit) / work_s, 1.0), limit) for limit in of_class if limit.on_engines]
         nested: list[Step] = []
         done = 0.0
         for share, limit in sorted(shares, key=lambda one: one[0]):
@@ -203,7 +204,7 @@ class _Exporter:
         return [*apart, *nested, *_scaled(engines, 1.0 - done), *_delay(rest_s, scv)]
 
     def _on_engines_s(self, stream: str, seconds: Mapping[str, float]) -> float:
-        """Seconds on engines and waiting for them, as the network's own queues have it."""
+        """Seconds on engines and waiting for them, as the queues of the network have it."""
         by_cp, by_ziip, machine = self.delays
         at = self.ready.levels.index(self.ready.level(self._series(stream, CP)))
         short, longer, size = (float(one[at, 0, 0]) for one in by_cp)
@@ -242,11 +243,11 @@ class _Exporter:
         if machine is None or sharing is None:
             return None, []
         used = float(np.asarray(self.scenario.others, float).reshape(-1)[0])
-        own, name = sharing.own, machine.name or "machine"
-        capped = own.engines < min(self.scenario.engines, self._physical())
+        lpar, name = sharing.own, machine.name or "machine"
+        capped = lpar.engines < min(self.scenario.engines, self._physical())
         if used + machine.management <= 0 and not capped and self._physical() >= self.scenario.engines:
             return None, []
-        total = own.weight + sum(one.weight for one in sharing.others)
+        total = lpar.weight + sum(one.weight for one in sharing.others)
 
         def share(one: Sharer, capped: bool) -> LparShare:
             return LparShare(
@@ -264,7 +265,7 @@ class _Exporter:
         if machine.management > 0:
             first = LparShare(cec=name, weight=FIRST)
             others.append((pool(PHYSICAL, self._physical(), first), machine.management))
-        return share(own, capped), others
+        return share(lpar, capped), others
 
     def _stations(self, share: LparShare | None, stations: list[Station]) -> tuple[Station, ...]:
         engines = max(round(self.scenario.engines), 1)
@@ -309,7 +310,7 @@ def _hold_s(limit: Limit) -> float:
 
 
 def _held(limit: Limit, steps: list[Step]) -> list[Step]:
-    """Steps during which a place of the limit is held."""
+    """Steps during which a place of the limit is taken."""
     return [Acquire(resource=limit.name), *steps, Release(resource=limit.name)]
 
 

@@ -1,6 +1,6 @@
 """Outputs of an answer: figures with their limits, named by the question, and the resource that is fullest.
 
-Figures of groups that are known to be parts of a total add up to it.
+Figures of groups that are parts of a total add up to it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,26 @@ from model.capacity.system import System
 from model.capacity.values import as_text
 
 Array = NDArray[np.float64]
+CPS = "general-purpose CPs of the LPAR"
+ZIIPS = "zIIPs of the LPAR"
+SHARE = "share of the machine by weight or cap"
+SOONER = 1e-9
+"""By how much CPs are taken to be fuller than zIIPs whose work overflows to them."""
+
 
 class _Conditions:
     """A question as the conditions of its figures say it."""
 
     def __init__(self, ready: System, load: Question) -> None:
-        self._asked = {
+        self._keys = {
             key: f"{key}={value if isinstance(value, str) else as_text(float(value))}"
-            for key, value in load.asked.items()
+            for key, value in load.keys.items()
             if key != "point"
         }
-        self._said, self._parameters, self._point = "; ".join(self._asked.values()), ready.parameters, load.point
+        self._text, self._parameters, self._point = "; ".join(self._keys.values()), ready.parameters, load.point
         self._shared_by_all = self._of_all() if load.point is None else {}
-        # Whether only class and station are said, whatever is asked.
-        self.silent = not (load.point is not None and not self._asked) and bool(
+        # Whether conditions have class and station alone, whatever the question.
+        self.silent = not (load.point is not None and not self._keys) and bool(
             not ready.parameters.points or ready.parameters.recorded
         )
 
@@ -46,30 +52,30 @@ class _Conditions:
         if not station and not class_:
             return shared
         parts = [f"{key}={value}" for key, value in (("station", station), ("class", class_)) if value]
-        own = "; ".join(parts)
+        condition = "; ".join(parts)
         if not shared:
-            return own
-        return f"{shared}; {own}" if not class_ else f"{own}; {shared}"
+            return condition
+        return f"{shared}; {condition}" if not class_ else f"{condition}; {shared}"
 
     def _shared(self, metric: str) -> str:
         if self.silent:
             return ""
         if self._point is None:
             kept = self._shared_by_all.get(metric, "")
-            return f"{kept}; {self._said}" if kept and self._said else kept or self._said
-        if not self._asked:
+            return f"{kept}; {self._text}" if kept and self._text else kept or self._text
+        if not self._keys:
             return str(self._point.conditions.get(metric, ""))
-        kept = _but(_pairs(self._point, metric), self._asked)
-        return f"{kept}; {self._said}" if kept else self._said
+        kept = _but(_pairs(self._point, metric), self._keys)
+        return f"{kept}; {self._text}" if kept else self._text
 
     def _of_all(self) -> dict[str, str]:
         """By metric, what all measured points share and the question does not ask for otherwise; empty without them."""
-        points, asked = self._parameters.points, tuple(self._asked)
+        points, keys = self._parameters.points, tuple(self._keys)
         if not points:
             return {}
         metrics = [one.metric for one in figures_of(self._parameters)]
-        made = lambda: {metric: _but(_common(points, metric), asked) for metric in metrics}  # noqa: E731
-        return cached(points[0], ("conditions", asked), made)
+        made = lambda: {metric: _but(_common(points, metric), keys) for metric in metrics}  # noqa: E731
+        return cached(points[0], ("conditions", keys), made)
 
 
 def condition_of(ready: System, load: Question, spec: Figure) -> str:
@@ -102,16 +108,16 @@ def outputs_of(ready: System, load: Question, state: State) -> list[Output]:
 def outputs_of_each(
     ready: System, loads: Sequence[Question], state: State, metrics: Collection[str] = ()
 ) -> list[list[dict[str, Any]]]:
-    """As :func:`outputs_of` for each load, or ``metrics`` alone, as dictionaries; the loads are asked alike but for one
-    value."""
+    """As :func:`outputs_of` for each load, or ``metrics`` alone, as dictionaries; the loads differ in one value
+    alone."""
     rows: list[list[dict[str, Any]]] = [[] for _ in loads]
-    question = loads[0].asked
+    question = loads[0].keys
     specs = [
         spec
         for spec in figures_of(ready.parameters)
         if not (spec.metric in question and not spec.class_name) and not (metrics and spec.metric not in metrics)
     ]
-    # The rate is an answer over a history and where the busy was asked; of points it is what was measured.
+    # The rate is an output over a history and at a given busy; of points it is what was measured.
     free = "etr_tps" not in question and ("cpu_busy_pct" in question or ready.parameters.recorded)
     tables = [figure_table(ready, state, spec) if spec.form != "total_rate" or free else None for spec in specs]
     given = [table for table in tables if table is not None]
@@ -123,11 +129,11 @@ def outputs_of_each(
     each_worded = [] if worded.silent else [_Conditions(ready, load) for load in loads]
     numbers = iter(range(len(given)))
     for spec, table in zip(specs, tables, strict=True):
-        said = [words.condition(spec) for words in each_worded] or [worded.condition(spec)] * len(loads)
+        conditions = [words.condition(spec) for words in each_worded] or [worded.condition(spec)] * len(loads)
         metric, unit = spec.metric, spec.unit
         if table is None:
             if spec.form == "total_rate":
-                for i, (row, condition, load) in enumerate(zip(rows, said, loads, strict=True)):
+                for i, (row, condition, load) in enumerate(zip(rows, conditions, loads, strict=True)):
                     if (one := _rate_at_point(ready, load, state.at_load(i))) is not None:
                         row.append(_figure(metric, condition, one.value, one.lo, one.hi, unit))
             continue
@@ -138,7 +144,7 @@ def outputs_of_each(
             by = (units * moved[spec.series] for units, moved in zip(_units(ready, state, spec), each, strict=True))
             moved = [Estimate(*one).moved(further) for *one, further in zip(*values, by, strict=True)]
             values = [[one.value for one in moved], [one.lo for one in moved], [one.hi for one in moved]]
-        for row, condition, value, lo, hi in zip(rows, said, *values, strict=True):
+        for row, condition, value, lo, hi in zip(rows, conditions, *values, strict=True):
             row.append(_figure(metric, condition, value, lo, hi, unit))
     return rows
 
@@ -158,11 +164,11 @@ def _units(ready: System, state: State, spec: Figure) -> list[float]:
 
 
 def _rate_at_point(ready: System, load: Question, state: State) -> Estimate | None:
-    """The rate at a measured point with its own busy: within the rates at which the model is as busy."""
+    """The rate at a measured point with its limits: within the rates at which the model is as busy."""
     total = spread(state.scenario.total_rates, state)[:, 0]
-    if "etr_tps" in load.asked or total[0] <= 0 or load.point is None:
+    if "etr_tps" in load.keys or total[0] <= 0 or load.point is None:
         return None
-    if load.asked.keys() - {"point"}:
+    if load.keys.keys() - {"point"}:
         return Estimate.of(total)
     busy = 100.0 * float(state.busy[0, 0]) / state.scenario.engines
     if busy > 100.0 or ready.capacity != (LPAR,) or state.scenario.engines != ready.engines:
@@ -172,7 +178,7 @@ def _rate_at_point(ready: System, load: Question, state: State) -> Estimate | No
 
 
 def reconciled(ready: System, state: State) -> dict[str, float]:
-    """How far each group that is known to be part of the total moves so that the groups add up to it, in engines."""
+    """How far each group that is part of the total moves so that the groups add up to it, in engines."""
     return reconciled_each(ready, state)[0]
 
 
@@ -185,9 +191,9 @@ def reconciled_each(ready: System, state: State) -> list[dict[str, float]]:
     limits = Estimate.each(np.concatenate([state.usage[name] for name in parts], axis=1)) if parts else []
     rows = []
     for i in range(loads):
-        own = {name: (one.value or 0.0, _half(one)) for name, one in zip(parts, limits[i::loads], strict=True)}
-        moved = _adding_up(own, float(state.usage[parameters.main_total][0, i]))
-        rows.append({name: moved[name] - own[name][0] for name in own})
+        estimates = {name: (one.value or 0.0, _half(one)) for name, one in zip(parts, limits[i::loads], strict=True)}
+        moved = _adding_up(estimates, float(state.usage[parameters.main_total][0, i]))
+        rows.append({name: moved[name] - estimates[name][0] for name in estimates})
     return rows
 
 
@@ -198,8 +204,8 @@ def _half(estimate: Estimate) -> float:
 def _adding_up(parts: Mapping[str, tuple[float, float]], total: float) -> dict[str, float]:
     """The values nearest to the parts that add up to the total, none below zero.
 
-    Distance is measured in each part's own uncertainty: the surest moves least. A part that would fall below zero is
-    held there, and the others make up for it.
+    Distance is relative to the uncertainty of each part: the surest moves least. A part that would fall below zero is
+    set to zero, and the others make up for it.
     """
     free = dict(parts)
     unchanged = dict.fromkeys(parts, 0.0)
@@ -218,15 +224,8 @@ def _adding_up(parts: Mapping[str, tuple[float, float]], total: float) -> dict[s
     return unchanged
 
 
-CPS = "general-purpose CPs of the LPAR"
-ZIIPS = "zIIPs of the LPAR"
-SHARE = "share of the machine by weight or cap"
-SOONER = 1e-9
-"""By how much CPs are taken to be fuller than zIIPs whose work overflows to them."""
-
-
-def machine_asked(ready: System, state: State) -> Array | None:
-    """Part of the machine that its LPARs ask for, (draws, loads); the own one for no more than its engines and cap."""
+def machine_demand(ready: System, state: State) -> Array | None:
+    """Offered utilization of the machine, (draws, loads), where the LPAR offers no more than its engines and cap."""
     sharing = ready.partition.sharing(state.scenario)
     if sharing is None:
         return None
@@ -238,28 +237,28 @@ def resources(ready: System, state: State) -> dict[str, Array]:
 
     A zIIP pool whose work overflows is not among it.
     """
-    found = {CPS: state.busy / state.scenario.engines}
+    parts = {CPS: state.busy / state.scenario.engines}
     machine = ready.partition.cpc(state.scenario)
     if state.machine_busy is not None and machine is not None:
-        found[f"machine {machine.name}"] = state.machine_busy
+        parts[f"machine {machine.name}"] = state.machine_busy
         if bool(np.any(state.available < state.scenario.engines - 1e-9)):
             of_share = state.busy / state.available
             if ready.partition.is_capped(state.scenario):
-                found[SHARE] = of_share
+                parts[SHARE] = of_share
             else:
                 # Nothing but the other LPARs' work on a full machine holds it back.
-                name, offered = f"machine {machine.name}", machine_asked(ready, state)
+                name, offered = f"machine {machine.name}", machine_demand(ready, state)
                 full = np.zeros(1, bool) if offered is None else (of_share >= 1.0) & (offered >= 1.0)
-                found[name] = np.where(full, np.maximum(found[name], of_share), found[name])
-    known = (one for one in ready.limits if one.name in state.limits and is_known(one, state))
-    found.update({one.resource: state.limits[one.name] for one in known})
+                parts[name] = np.where(full, np.maximum(parts[name], of_share), parts[name])
+    limits = (one for one in ready.limits if one.name in state.limits and is_determined(one, state))
+    parts.update({one.resource: state.limits[one.name] for one in limits})
     if not ready.ziip_pool.overflow:
-        found.update(_ziips(ready, state))
-    return found
+        parts.update(_ziips(ready, state))
+    return parts
 
 
-def is_known(limit: Limit, state: State) -> bool:
-    """Whether the utilization of a limit is known: from the records, or, where nobody waited, from the places asked."""
+def is_determined(limit: Limit, state: State) -> bool:
+    """Whether the utilization of a limit is determined: by the records, or, where nobody waited, by planned servers."""
     return limit.determined or (not limit.reached and limit.name in state.scenario.limits)
 
 
@@ -282,10 +281,10 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
     """The resource nearest to saturation at load 0, the next one, and with which probability each is the first."""
     on_ziips, state = _ziips(ready, state.used), state.filled
     used = resources(ready, state) | on_ziips
-    asked = machine_asked(ready, state)
-    machine = {name: np.minimum(found, 1.0) for name, found in used.items() if name.startswith("machine ")}
-    if asked is not None:
-        used |= dict.fromkeys(machine, asked)
+    demand = machine_demand(ready, state)
+    machine = {name: np.minimum(part, 1.0) for name, part in used.items() if name.startswith("machine ")}
+    if demand is not None:
+        used |= dict.fromkeys(machine, demand)
     names = list(used)
     table = np.array([used[name][:, 0] for name in names])
     # zIIPs whose work overflows hold nothing back before the CPs are full, too.
@@ -294,10 +293,10 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
     first = np.argmax(binding[:, 1:] if table.shape[1] > 1 else binding, axis=0)
     chances = (np.bincount(first, minlength=len(names)) / len(first)).tolist()
     ranked = np.argsort(-binding[:, 0], kind="stable").tolist()
-    # LPARs may ask for more of a machine than they get; what is said is what is used.
+    # LPARs may ask for more of a machine than they get; shown is what they use.
     shown = np.array([(used | machine)[name][:, 0] for name in names])
-    known = cached(ready.parameters, "groups", lambda: _groups(ready.parameters))
-    groups = [name for name in known if name in state.usage]
+    every = cached(ready.parameters, "groups", lambda: _groups(ready.parameters))
+    groups = [name for name in every if name in state.usage]
     each = 100.0 / state.scenario.engines
     parts_pct = [each * state.usage[name][:, 0] for name in groups]
     estimates = Estimate.each(np.array([*(100.0 * shown), *parts_pct]).T)

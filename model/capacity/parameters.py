@@ -19,6 +19,14 @@ from model.queueing.lpar_share import Sharer
 Array = NDArray[np.float64]
 
 T = TypeVar("T")
+LAST_WEEK, PROPORTIONAL = "same hour last week", "busy in proportion to the work of transactions"
+USUAL, MMC = "usual response", "M/M/c with the measured service time"
+LATER, HIGHER = "later days", "higher load"
+"""What a backtest holds out."""
+PLAINLY = 0.9
+"""Median error of a baseline over that of the model below which the baseline is used."""
+KEPT = 512
+"""Most values that are kept."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class TransactionClass:
     cpu_scatter_s : float
         standard deviation of the CPU time of one transaction, s.
     thinking_noise : Samples
-        relative error of a think time that samples found within one second.
+        relative error of a think time, from samples of one second.
     growth : Growth or None
         of the rate.
     """
@@ -276,7 +284,7 @@ class Machine:
     share : float
         of the LPAR by weight.
     capped : bool
-        whether the LPAR is held to its share.
+        whether its share is a cap.
     management : float
         engines used by PR/SM.
     others : tuple of Sharer
@@ -373,8 +381,8 @@ class SystemParameters:
     ``demands`` are by component, ``busy_components`` those that add up to the busy of the LPAR. A system with a history
     has ``recorded`` intervals, of which ``peak`` is the busiest; one that was measured at points has ``points``. Costs
     of transactions are those since ``steady_since``, the local start of an interval. Shares in ``mixes`` make workloads
-    of classes. ``installation`` (the other systems), ``machine_ratings`` and ``calendar`` come from beside the model
-    and are not stored with it.
+    of classes. ``installation`` (the other systems), ``machine_ratings`` and ``calendar`` come from files of the
+    installation and are not stored here.
     """
 
     engines: float
@@ -434,7 +442,7 @@ class SystemParameters:
 
     @property
     def samples(self) -> int:
-        """Posterior samples beside the best estimate."""
+        """Number of posterior samples, without the best estimate."""
         return max((np.size(law.noise) for law in self.demands.values()), default=1) - 1
 
     @property
@@ -464,14 +472,6 @@ def adjustments_from_plain(value: Mapping[str, Any]) -> dict[str, Adjustment]:
     return {name: read(Adjustment, one, f"adjustments.{name}") for name, one in value.items()}
 
 
-LAST_WEEK, PROPORTIONAL = "same hour last week", "busy in proportion to the work of transactions"
-USUAL, MMC = "usual response", "M/M/c with the measured service time"
-LATER, HIGHER = "later days", "higher load"
-"""What a backtest holds out."""
-PLAINLY = 0.9
-"""Median error of a baseline over that of the model below which the baseline is used."""
-
-
 def used_baselines(gate: Mapping[str, Any] | None) -> dict[str, str]:
     """The baseline by class that predicts changes of its response, where higher loads were closer to it; of the class
     with the empty name, changes of busy.
@@ -498,13 +498,11 @@ def is_used_baseline(one: Mapping[str, Any]) -> bool:
     return bool(one.get("held_out") == HIGHER and one["baseline"] in usable and closer)
 
 
-KEPT = 512
-"""Most values that are kept."""
 _derived: OrderedDict[tuple[int, Hashable], tuple[Any, Any]] = OrderedDict()
 
 
 def cached(part: Any, name: Hashable, make: Callable[[], T]) -> T:
-    """``make()``, made once for this very ``part`` (known by identity, which is kept with it) and ``name``.
+    """``make()``, made once for this very ``part`` (by identity) and ``name``.
 
     Nothing is kept of an empty part, which may be another one each time.
     """

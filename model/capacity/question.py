@@ -1,4 +1,4 @@
-"""From the keys of a question to a scenario: which load, on which engines, beside which other LPARs."""
+"""From the keys of a question to a scenario: which load, on which engines, with which other LPARs."""
 
 from __future__ import annotations
 
@@ -33,49 +33,53 @@ from model.capacity.values import (
 )
 
 Array = NDArray[np.float64]
-# Seeds of what a mean of few intervals leaves open.
 FEW = 7000
-# Work that responses ask for is refused beyond so many deviations of the work between intervals.
+"""First of the seeds for the error of a mean over few intervals."""
 MOST_DEVIATIONS = 5.0
+"""Standard deviations of the work between intervals beyond which measured responses are refused."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question as understood: its scenario, the recorded interval or point it starts from, and what was asked.
+    """A question as understood: its scenario, the recorded interval or point it starts from, and the keys as given.
 
-    ``span`` is the time from the recorded load to the one asked for; None for a measured point.
+    ``span`` is the time from the recorded load to that of the question; None for a measured point.
     """
 
     scenario: Scenario
     at: Mapping[str, Any]
     point: Point | None
     start: str
-    asked: Mapping[str, Any]
+    keys: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     span: Span | None = None
 
-    def asking(self, key: str, value: float) -> Question:
-        """The load of a question that says this instead; its scenario is still that of this one."""
-        return replace(self, asked={**self.asked, key: value})
+    def with_key(self, key: str, value: float) -> Question:
+        """The question with another value of a key; its scenario is still that of this one."""
+        return replace(self, keys={**self.keys, key: value})
 
-    def for_others(self) -> Question:
-        """The load, from which other loads are asked.
+    def for_other_loads(self) -> Question:
+        """The question as the base of other loads.
 
-        Raises:
-            QuestionError: the question says what was measured at its load alone.
+        Raises
+        ------
+        QuestionError
+            a key has what was measured at this load alone.
         """
-        for key in (str(key) for key in self.asked if str(key).startswith(OBSERVED)):
+        for key in (str(key) for key in self.keys if str(key).startswith(OBSERVED)):
             text = f"{key}: applies to one measured load, and this question has others; leave it out"
-            raise QuestionError(f"at.{key}", self.asked[key], text)
+            raise QuestionError(f"at.{key}", self.keys[key], text)
         return self
 
-    def as_asked(self) -> Question:
-        """The load at the rates asked, whatever rates its users would make, as other loads are asked from it.
+    def offered(self) -> Question:
+        """The question at its offered rates, whatever rates its users make, as the base of other loads.
 
-        Raises:
-            QuestionError: as :meth:`for_others`.
+        Raises
+        ------
+        QuestionError
+            as :meth:`for_other_loads`.
         """
-        return replace(self.for_others(), scenario=self.scenario.as_asked())
+        return replace(self.for_other_loads(), scenario=self.scenario.offered())
 
 
 class Evaluation(NamedTuple):
@@ -100,7 +104,7 @@ def evaluate_question(parameters: SystemParameters, at: Mapping[str, Any] | None
 
 
 def prepare_system(parameters: SystemParameters, at: Mapping[str, Any] | None = None) -> System:
-    """The system as arrays, with the zIIPs and the work on them that a question asks for; kept for what was asked."""
+    """The system as arrays, with the zIIPs and the work on them of a question; kept for later questions."""
     changed = _with_moved_work(parameters, at) if at else parameters
     return cached(changed, "system", lambda: System(changed))
 
@@ -135,8 +139,10 @@ def parse_question(system: System, at: Mapping[str, Any] | None, side: str = "at
 def parse(system: System, question: Mapping[str, Any]) -> Question:
     """The load a question describes.
 
-    Raises:
-        QuestionError: a key is unknown, a value out of its domain, or two keys say the load twice.
+    Raises
+    ------
+    QuestionError
+        a key is unknown, a value out of its domain, or two keys say the load twice.
     """
     parameters = system.parameters
     question, of_units = with_cap_unit(question)
@@ -198,7 +204,7 @@ def _observed(
         "rates")
     responses = {name: np.array([value]) for name, value in seen.items()}
     seconds = system.history.seconds
-    there, work, varies = as_observed(system, scenario.as_asked(), responses, seconds)
+    there, work, varies = as_observed(system, scenario.offered(), responses, seconds)
     change, usual = float(work[0, 0] - 1.0), float(varies[0, 0])
     if abs(change) > MOST_DEVIATIONS * usual:
         key, value = next((str(key), value) for key, value in question.items() if str(key).startswith(OBSERVED))
@@ -212,10 +218,10 @@ def _observed(
         f"response_ms: the measured response times indicate {100.0 * change:+.1f} % CPU per transaction "
         f"({low:+.1f} to {high:+.1f}) relative to the average at this load"
     )
-    for name, own in unexplained(system, there, responses, seconds, MOST_DEVIATIONS).items():
+    for name, modelled_ms in unexplained(system, there, responses, seconds, MOST_DEVIATIONS).items():
         notes.append(
-            f"{OBSERVED}{name}: {seen[name]:.4g} ms was measured, but the work explains {own:.4g} ms: the rest has "
-            "another cause that this answer does not include"
+            f"{OBSERVED}{name}: {seen[name]:.4g} ms was measured, but the work explains {modelled_ms:.4g} ms: the rest "
+            "has another cause that this answer does not include"
         )
     return there
 
@@ -223,9 +229,11 @@ def _observed(
 def observed_classes(parameters: SystemParameters, at: Mapping[str, Any]) -> dict[str, float]:
     """Mean responses in ms that ``response_ms.CLASS`` says were measured, by class.
 
-    Raises:
-        QuestionError: a class has no response here, a name stands for several, a value is no time, or the question
-            changes what the responses were measured on.
+    Raises
+    ------
+    QuestionError
+        a class has no response here, a name stands for several, a value is no time, or the question
+        changes what the responses were measured on.
     """
     responses: dict[str, float] = {}
     for key in (str(key) for key in at if str(key).startswith(OBSERVED)):
@@ -268,11 +276,11 @@ def _users(system: System, base: Scenario) -> Array | None:
 def _of_classes(
     parameters: SystemParameters, question: Mapping[str, Any], rates: Array, factors: Array, at_rate: NDArray[np.bool_]
 ) -> Array:
-    """The rates with those that are asked of single classes; writes growth of these to ``factors``, and which have a
-    rate of their own to ``at_rate``, both (streams,)."""
+    """The rates with those of single classes; writes the growth of these to ``factors``, and which have a given rate
+    to ``at_rate``, both (streams,)."""
     rates, taken = rates.copy(), dict[int, str]()
     named = {key: streams_named(parameters, key, name) for key, name in _class_keys(question)}
-    # What is said of a class counts before the growth of a workload that it is part of.
+    # A key of a class counts before the growth of a workload that it is part of.
     for key in sorted(named, key=lambda key: -len(named[key])):
         kind, members, value = key.partition(".")[0], named[key], question[key]
         for member in members:

@@ -150,10 +150,10 @@ def _samples(value: Any) -> Any:
 
 
 def _dataclass(kind: type, value: Mapping[str, Any], place: str) -> Any:
-    hints, known = _hints(kind), {one.name: one for one in fields(kind)}
-    if unknown := value.keys() - known.keys():
+    hints, stored = _hints(kind), {one.name: one for one in fields(kind)}
+    if unknown := value.keys() - stored.keys():
         raise ParametersError(f"{place}: {min(unknown)} is no field of {kind.__name__}")
-    for one in known.values():
+    for one in stored.values():
         if one.name not in value and one.default is MISSING and one.default_factory is MISSING:
             raise ParametersError(f"{place}: {one.name} is missing")
     return kind(**{name: _read(hints[name], item, f"{place}.{name}") for name, item in value.items()})
@@ -202,8 +202,8 @@ def _mapped(kind: Any, value: Any, change: Callable[[Array], Array]) -> Any:
         kinds = [part[0]] * len(value) if part[-1] is Ellipsis else part
         made = tuple(_mapped(one, item, change) for one, item in zip(kinds, value, strict=True))
         return value if all(a is b for a, b in zip(made, value, strict=True)) else made
-    known = {key: _mapped(part, item, change) for key, item in value.items()}
-    return value if all(known[key] is item for key, item in value.items()) else known
+    mapped = {key: _mapped(part, item, change) for key, item in value.items()}
+    return value if all(mapped[key] is item for key, item in value.items()) else mapped
 
 
 def _filled(value: Any, size: int) -> Array:

@@ -1,4 +1,4 @@
-"""A calibrated system at a load in the simulator: the form of a prediction, with the simulation's own interval."""
+"""A calibrated system at a load in the simulator: the form of a prediction, with the interval of the simulation."""
 
 from __future__ import annotations
 
@@ -38,18 +38,29 @@ def simulate_system(
 
     The limits of each figure are the 95 % interval of the simulation alone: it plays the centre of the posterior.
 
-    Args:
-        bundle: a calibrated model.
-        system: id of a calibrated system.
-        at: the question.
-        seed: of the random numbers; the same seed gives the same answer.
-        horizon: transactions in all, at least.
-        precision: go on until half-widths are within this share of the mean responses.
-        replications: independent ones.
-        progress: called with the transactions measured so far.
+    Parameters
+    ----------
+    bundle
+        a calibrated model.
+    system
+        id of a calibrated system.
+    at
+        the question.
+    seed
+        of the random numbers; the same seed gives the same answer.
+    horizon
+        transactions in all, at least.
+    precision
+        go on until half-widths are within this share of the mean responses.
+    replications
+        independent ones.
+    progress
+        called with the transactions measured so far.
 
-    Raises:
-        QuestionError: as :func:`model.capacity.ask.predict`; or a load without steady state.
+    Raises
+    ------
+    QuestionError
+        as :func:`model.capacity.ask.predict`; or a load without steady state.
     """
     export = export_network(bundle, system, at)
     result = simulate(
@@ -78,7 +89,7 @@ def _responses(export: NetworkExport, result: SimulationResult) -> dict[str, Est
 
 
 def _output(export: NetworkExport, result: SimulationResult, spec: Figure) -> Output | None:
-    if spec.metric in export.load.asked and not spec.class_name:
+    if spec.metric in export.load.keys and not spec.class_name:
         return None
     estimate = _figure(export, result, spec)
     if estimate is None or not math.isfinite(estimate.value):
@@ -160,7 +171,7 @@ class _Run:
 
 
 def _bottleneck(export: NetworkExport, result: SimulationResult) -> Bottleneck:
-    """What is fullest and everything else that can fill; the simulated network is certain of its own."""
+    """What is fullest and everything else that can fill; the simulated network has no uncertainty of parameters."""
     shares = {limit.name: limit for limit in result.limits}
     stations = [_station(export, result, limit) for limit in shares.values() if _named(export, limit)]
     stations.sort(key=lambda one: -(one.utilization_pct or 0.0))

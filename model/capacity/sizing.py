@@ -27,8 +27,12 @@ Array = NDArray[np.float64]
 Key = tuple[str, str]
 MaxResponse = float | Mapping[str, float] | None
 RESPONSE = "max_response_ms"
-# A response target that is shorter still counts as this one, of which every response is a number of times.
 LEAST_MS = 1e-300
+"""Shortest response target, so that every response is a finite multiple of its target."""
+ODDS = (0.05, 0.5, 0.95)
+"""Probabilities of meeting the targets for the lower limit, the value and the upper limit of a number of engines."""
+LEAST_HELP = 1e-4
+"""Relative improvement below which another engine does not help."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Targets:
         return np.asarray(np.max(parts, axis=0)) if parts else np.zeros((len(state.busy), 1))
 
     def longest(self, state: State) -> Array:
-        """The longest mean response of the classes held to a target, or where none is of any, (draws, loads)."""
+        """The longest mean response of the classes with a target, or, without one, of any, (draws, loads)."""
         return np.asarray(np.max([state.response_ms[key] for key in self.response_ms or state.response_ms], axis=0))
 
     def nearest(self, state: State) -> Key:
@@ -55,9 +59,11 @@ class Targets:
 def parse_targets(system: str, ready: System, max_busy_pct: float, max_response_ms: MaxResponse) -> Targets:
     """The targets of a question: a response target is a number of milliseconds for every class, or one by class.
 
-    Raises:
-        QuestionError: a target out of its domain, or of responses that were not measured; a class that is not known,
-            that stands for several, or that has two targets.
+    Raises
+    ------
+    QuestionError
+        a target out of its domain, or of responses that were not measured; an unknown class, one
+        that stands for several, or that has two targets.
     """
     busy_pct = must_be_positive("max_busy_pct", max_busy_pct, 100.0)
     if max_response_ms is None:
@@ -70,7 +76,7 @@ def parse_targets(system: str, ready: System, max_busy_pct: float, max_response_
         return Targets(busy_pct, dict.fromkeys(keys, _target_ms(RESPONSE, max_response_ms)))
     if not max_response_ms:
         raise QuestionError(RESPONSE, {}, f"{RESPONSE} must name at least one class", {stream for _, stream in keys})
-    found: dict[Key, float] = {}
+    targets_ms: dict[Key, float] = {}
     for name, value in max_response_ms.items():
         field = f"{RESPONSE}.{name}"
         streams = {ready.streams[member] for member in streams_named(ready.parameters, field, name)}
@@ -78,20 +84,14 @@ def parse_targets(system: str, ready: System, max_busy_pct: float, max_response_
         if not those:
             text = f"{field}: no response of {name} was measured"
             raise QuestionError(field, name, text, {stream for _, stream in keys})
-        if twice := next((stream for metric, stream in those if (metric, stream) in found), None):
+        if twice := next((stream for metric, stream in those if (metric, stream) in targets_ms), None):
             raise QuestionError(field, value, f"{field}: {twice} has a target already")
-        found |= dict.fromkeys(those, _target_ms(field, value))
-    return Targets(busy_pct, found)
+        targets_ms |= dict.fromkeys(those, _target_ms(field, value))
+    return Targets(busy_pct, targets_ms)
 
 
 def _target_ms(field: str, value: Any) -> float:
     return max(must_be_positive(field, value), LEAST_MS)
-
-
-# Probabilities at which a number of engines is the lowest that may do, does at even odds, and surely does.
-ODDS = (0.05, 0.5, 0.95)
-# An engine more that brings less than this part towards a target does not bring it there.
-LEAST_HELP = 1e-4
 
 
 def size(
@@ -106,15 +106,17 @@ def size(
     """The smallest number of engines that carries a load within a busy and a response target.
 
     ``engines.value`` meets the targets at even odds, ``lo`` with probability 5 % and ``hi`` with 95 %; null where no
-    number up to 256 does. ``table`` has the numbers next to these three, each with its busy, its longest response of
-    any class held to a target (of any, where none is), and the ``limit``: what is nearest to its target, or furthest
-    beyond. The busy target is that of every resource, as for :func:`max_rate`: engines, machine, share by weight,
-    limits. Without it none must be saturated. The response target is that of every class, or one by class.
-    ``machines`` has the same of each of the machines named, beside the answer for the one that ``at`` speaks of.
+    number up to 256 does. ``table`` has the numbers next to these three. Each has its busy, its longest response of any
+    class with a target (or of any class, without one), and the ``limit``: the resource or response that is nearest to
+    its target, or furthest beyond. The busy target is that of every resource, as for :func:`max_rate`: engines,
+    machine, share by weight, limits. Without it none must be saturated. The response target is that of every class, or
+    one by class. ``machines`` has the same for each of the machines, in addition to the answer for that of ``at``.
 
-    Raises:
-        QuestionError: unknown system, class or machine, a value out of its domain, or a response target for a system
-            without responses.
+    Raises
+    ------
+    QuestionError
+        unknown system, class or machine, a value out of its domain, or a response target for a system
+        without responses.
     """
     targets: dict[str, Any] = {"max_busy_pct": max_busy_pct, "max_response_ms": max_response_ms}
     elsewhere = [_on_machine(name, at, lambda moved: size(bundle, system, moved, **targets)) for name in machines]
@@ -123,7 +125,7 @@ def size(
         raise QuestionError("at.engines", at["engines"], text)
     ready = prepare_system(system_entry(bundle, system), at)
     within = parse_targets(system, ready, 100.0 if max_busy_pct is None else max_busy_pct, max_response_ms)
-    load = parse_question(ready, at).as_asked()
+    load = parse_question(ready, at).offered()
     rows = _tried(ready, load.scenario, within)
     lo, value, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in ODDS)
     best = max(rows, key=lambda row: (row["probability"], row["engines"]))
@@ -189,7 +191,7 @@ def _parts_of_targets(ready: System, state: State, within: Targets) -> tuple[str
 def _size_notes(
     ready: System, chosen: State, likeliest: Mapping[str, Any], value: int | None, hi: int | None, busy_pct: float
 ) -> list[str]:
-    """What to know of the number of engines that was found; where none was, of the likeliest."""
+    """Notes on the number of engines, or, without one, on the likeliest."""
     notes, limit = [], bottleneck(ready, chosen)
     if ready.machine is not None and chosen.scenario.engines > ready.machine.engines:
         number = f"{chosen.scenario.engines:g}"
@@ -211,7 +213,7 @@ def _size_notes(
 def _on_machine(
     machine: str, at: Mapping[str, Any] | None, sized: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """What of a sizing is said of one machine among several."""
+    """Results of a sizing for one machine among several."""
     if at and "machine" in at:
         text = "machines: leave at.machine out; each machine of the list takes its place"
         raise QuestionError("machines", machine, text)
@@ -270,13 +272,15 @@ def max_rate(
     """The highest rate of the mix that keeps within the targets, what limits it, and what would limit next.
 
     Every class grows alike from the load that ``at`` describes. For each draw the factor is found at which the first of
-    LPAR busy, machine, share by weight, limits and, where asked, response of a class reaches its target.
+    LPAR busy, machine, share by weight, limits and, with a target, response of a class reaches its target.
 
-    Raises:
-        QuestionError: as :func:`predict`.
+    Raises
+    ------
+    QuestionError
+        as :func:`predict`.
     """
     ready = prepare_system(system_entry(bundle, system), at)
-    load = parse_question(ready, at).as_asked()
+    load = parse_question(ready, at).offered()
     if not np.any(load.scenario.rates > 0.0):
         raise QuestionError("at", dict(at or {}), "at: this load has no transactions whose rate could grow")
     within = parse_targets(system, ready, max_busy_pct, max_response_ms)
@@ -338,7 +342,7 @@ def _reached(ready: System, scenario: Scenario, within: Targets) -> dict[str, Ar
 
     def share_of_target(factors: Array) -> dict[str, Array]:
         """What each resource uses of its target at rates times ``factors``; both (draws, factors)."""
-        # What gets through full limits changes neither what is asked for nor a response before a limit is full.
+        # Before a limit is full, carried and offered load are the same.
         state = ready.at_rates(grown(factors))
         used = {name: 100.0 * used / within.busy_pct for name, used in resources(ready, state).items()}
         if within.response_ms:

@@ -1,4 +1,4 @@
-"""What a calibrated system is made of, what is asked of it, and what it does then.
+"""A load on a system (scenario), the record it starts from (anchor), and what the system does (state).
 
 Arrays have the draws first and the loads second, ``(draws, loads)``; transaction classes, called streams here, come
 last.
@@ -19,13 +19,15 @@ from model.capacity.parameters import DemandModel, Machine
 
 Array = NDArray[np.float64]
 
-# How many times the highest calibrated load a bend is followed as a parabola.
 CURVATURE_RANGE = 4.0
+"""Multiple of the highest calibrated load up to which a demand is a parabola; beyond it, a line."""
 LPAR = "lpar"
 WORK = "work"
 CAPTURED = "captured"
 CAPTURED_BUT_ZIIP = "captured_but_ziip"
 ZIIP_WORK = "ziip_work"
+ON_ZIIPS = ":ziip"
+"""End of the name of a series of work on zIIPs."""
 RESPONSE = "response_ms"
 
 
@@ -33,9 +35,9 @@ RESPONSE = "response_ms"
 def normal_scores(draws: int, seed: int) -> Array:
     """(draws,) standard normal deviates in equal strata, 0 for the centre; not to be written to."""
     strata = (np.arange(draws - 1) + 0.5) / max(draws - 1, 1)
-    found = np.array([NormalDist().inv_cdf(float(part)) for part in strata])
-    np.random.default_rng(seed).shuffle(found)
-    out = np.append(0.0, found)
+    scores = np.array([NormalDist().inv_cdf(float(part)) for part in strata])
+    np.random.default_rng(seed).shuffle(scores)
+    out = np.append(0.0, scores)
     out.flags.writeable = False
     return out
 
@@ -107,7 +109,7 @@ def engines_in_use(law: DemandModel, regressor: Array) -> Array:
 
 @dataclass(frozen=True)
 class Anchor:
-    """What was recorded of the intervals that a question starts from, beside what the model makes of them.
+    """What was recorded of the intervals that a question starts from, and what the model makes of them.
 
     ``rates`` (1, 1, classes) recorded transactions/s; ``usage`` factors (draws, 1) on the engines of single series;
     ``busy`` (draws, 1) engines that the LPAR used beyond the sum of its series; ``engines`` all that it used, and
@@ -132,7 +134,7 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is asked, as loads on a system; arrays broadcast to (draws, loads).
+    """Loads on a system; arrays broadcast to (draws, loads).
 
     ``rates`` is (draws or 1, loads, streams) transactions/s. ``extra`` adds engines by series, what a recorded interval
     had beyond its law, and the parts of volumes that other LPARs use; ``others`` is what these use of the machine, in
@@ -140,7 +142,7 @@ class Scenario:
     zIIPs, None for all. ``cost`` and ``ziip_cost``, (draws,), multiply the time of all work on CPs and zIIPs, ``work``
     that of the transactions on CPs; ``machine`` and ``msu_per_engine`` are name and rating of the machine moved to,
     empty and None for that of the records; ``cpc`` is the machine with what is changed of it, None for the one
-    recorded; ``limits`` are places asked for, by limit, a number or (1, loads); ``recorded`` are the recorded intervals
+    recorded; ``limits`` are planned servers, by limit, a number or (1, loads); ``recorded`` are the recorded intervals
     it starts from.
     ``think_s`` (draws or 1, loads or 1, streams) is how long users of a class think between transactions, 0 where it
     has none; ``users`` (draws, loads, streams) how many there are, who then make the rate, 0 where it is as ``rates``
@@ -186,8 +188,8 @@ class Scenario:
         limits, extra = ({name: at(values) for name, values in of.items()} for of in (self.limits, self.extra))
         return replace(self, limits=limits, extra=extra, **cut)
 
-    def as_asked(self) -> Scenario:
-        """The scenario at the rates asked, whatever rates its users would make."""
+    def offered(self) -> Scenario:
+        """The scenario at its offered rates, whatever rates its users make."""
         return replace(self, users=None)
 
     @cached_property
@@ -225,7 +227,7 @@ class State:
 
     @property
     def filled(self) -> State:
-        """The state with what is asked of what is full, and what is used of everything else."""
+        """The offered load of what is full, and the carried load of everything else."""
         if self.through is None:
             return self
         used, full = self.through, self.through.busy >= self.available
@@ -265,9 +267,9 @@ class State:
                 return {key: both(item, other[key]) for key, item in value.items()}
             if not isinstance(value, np.ndarray):
                 return value
-            found = value.copy()
-            found[:, loads] = other
-            return found
+            merged = value.copy()
+            merged[:, loads] = other
+            return merged
 
         parts = {field.name: both(getattr(self, field.name), getattr(there, field.name)) for field in fields(self)[1:]}
         rates = np.broadcast_to(self.scenario.rates, (*self.busy.shape, self.scenario.rates.shape[2]))

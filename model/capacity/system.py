@@ -26,12 +26,12 @@ from model.capacity.parameters import (
 from model.capacity.state import (
     CAPTURED,
     CAPTURED_BUT_ZIIP,
+    ON_ZIIPS,
     WORK,
     ZIIP_WORK,
     Demands,
     Scenario,
     State,
-    engines_in_use,
     normal_scores,
 )
 from model.queueing.limits import limit_wait
@@ -68,7 +68,7 @@ class Used(NamedTuple):
 
 
 class Series(NamedTuple):
-    """The classes' own series on one kind of engine: names, places among those of both, and places among these of
+    """The series of classes on one kind of engine: names, places among those of both, and places among these of
     what is part of the total."""
 
     names: tuple[str, ...]
@@ -88,9 +88,11 @@ class System:
             for name, shares in parameters.mixes.items()
         }
         self.laws = parameters.demands
-        # Of the classes' own work, on CPs and then on zIIPs, on each what is part of the total first.
-        own = [n for n, law in self.laws.items() if law.regressor in self.streams or law.regressor in self.mixes]
-        self.direct = tuple(sorted(own, key=lambda n: (self.laws[n].engine == "ziip", not self.laws[n].additive)))
+        # Of the work of classes, on CPs and then on zIIPs, on each what is part of the total first.
+        of_classes = [n for n, law in self.laws.items() if law.regressor in self.streams or law.regressor in self.mixes]
+        of_classes.sort(key=lambda n: (self.laws[n].engine == "ziip", not self.laws[n].additive))
+        self.direct = tuple(of_classes)
+        self.of_work = {n: Demands.of((law,)) for n, law in self.laws.items() if n not in of_classes}
         self.of_rates = Demands.of([self.laws[name] for name in self.direct]) if self.direct else None
         self.on_cps = self._of_direct("cp")
         self.on_ziips = self._of_direct("ziip")
@@ -122,8 +124,8 @@ class System:
 
     def deviates(self, seed: int) -> Array:
         """(draws,) standard normal deviates, 0 for the best estimate; every copy has the same."""
-        own = normal_scores(1 + (self.draws - 1) // self.copies, seed)[1:]
-        return np.append(0.0, np.tile(own, self.copies))
+        scores = normal_scores(1 + (self.draws - 1) // self.copies, seed)[1:]
+        return np.append(0.0, np.tile(scores, self.copies))
 
     @property
     def history(self) -> RecordedIntervals:
@@ -153,20 +155,20 @@ class System:
         )
         anchored = 0.0 if scenario.anchor is None else scenario.anchor.busy
         dear, busy, overflow = cost, np.zeros(shape), np.zeros(shape)
-        known = dict(zip(self.on_cps.names, on_cps, strict=True))
+        used_by = dict(zip(self.on_cps.names, on_cps, strict=True))
         costly = bool(self.growth.any())
         iterations = MAX_ITER if costly or self.ziip_pool.overflow else 1
         for _ in range(iterations):
             if self.on_ziips.names:
-                overflow = overflow_share(self.ziip_pool, ziip_work, self.free_cps(known, scenario), scenario)
+                overflow = overflow_share(self.ziip_pool, ziip_work, self.free_cps(used_by, scenario), scenario)
             if costly:
                 seen = self._utilization(scenario, busy)
                 dear = cost * (1.0 + self.growth[:, None] * (seen - self.growth_from))
             used = on_cps * dear
-            known = dict(zip(self.on_cps.names, used, strict=True))
+            used_by = dict(zip(self.on_cps.names, used, strict=True))
             for name, value in zip(self.on_ziips.names, on_ziips, strict=True):
-                known[name] = value * (1.0 - overflow)
-                twin = known.get(name.removesuffix(":ziip"))
+                used_by[name] = value * (1.0 - overflow)
+                twin = used_by.get(name.removesuffix(ON_ZIIPS))
                 if twin is not None:
                     twin += value * overflow
             work = used[self.on_cps.parts].sum(axis=0)
@@ -174,32 +176,32 @@ class System:
             for name, law in self.laws.items():
                 if law.regressor == WORK:
                     extra = scenario.extra.get(name, 0.0) * dear
-                    known[name] = np.maximum(engines_in_use(law, work / cost) * cost + extra, 0.0)
+                    used_by[name] = np.maximum(self._by_work(name, work / cost) * cost + extra, 0.0)
                     if law.additive and law.engine == "cp":
-                        captured = captured + known[name]
+                        captured = captured + used_by[name]
             for name, law in self.laws.items():
                 if law.regressor in (CAPTURED, CAPTURED_BUT_ZIIP):
                     driving = captured if law.regressor == CAPTURED else captured - ziip_work * overflow
-                    known[name] = np.maximum(engines_in_use(law, driving / cost) * cost + anchored * cost, 0.0)
-            before, busy = busy, sum((known[name] for name in self.capacity), np.zeros(shape))
+                    used_by[name] = np.maximum(self._by_work(name, driving / cost) * cost + anchored * cost, 0.0)
+            before, busy = busy, sum((used_by[name] for name in self.capacity), np.zeros(shape))
             with np.errstate(invalid="ignore"):
                 if iterations == 1 or (np.abs(busy - before) <= TOLERANCE * busy).all():
                     break
         anchor = scenario.anchor
         if anchor is not None and self.baselines.get("") == PROPORTIONAL and np.any(anchor.work > 0):
-            # What the classes have beyond their own work goes with it.
+            # Work beyond the transactions is in proportion to them.
             wanted = anchor.engines * work / np.maximum(anchor.work, 1e-12)
-            known["uncaptured"] = np.maximum(known["uncaptured"] + wanted - busy, 0.0)
-            busy = sum((known[name] for name in self.capacity), np.zeros(shape))
-        return Used(known, busy, dict(zip(self.on_ziips.names, on_ziips, strict=True)), ziip_work, overflow, work)
+            used_by["uncaptured"] = np.maximum(used_by["uncaptured"] + wanted - busy, 0.0)
+            busy = sum((used_by[name] for name in self.capacity), np.zeros(shape))
+        return Used(used_by, busy, dict(zip(self.on_ziips.names, on_ziips, strict=True)), ziip_work, overflow, work)
 
     def _utilization(self, scenario: Scenario, busy: Array) -> Array:
-        """Utilization on which the cost of work hangs: of the machine's engines, or of the LPAR's on its own."""
+        """Utilization on which the cost of work hangs: of the engines of the machine, or, without one, of the LPAR."""
         share = self.partition.busy(scenario, busy)
         return busy / scenario.engines if share is None else np.minimum(share, 1.0)
 
     def _alone(self, scenario: Scenario) -> Array:
-        """Engines taken by the classes' own rates, (series, draws, loads): as recorded, and as the demands have it for
+        """Engines in use by classes at their rates, (series, draws, loads): as recorded, and as the demands have it for
         what has changed since."""
         if self.of_rates is None:
             return np.zeros((0, self.draws, scenario.rates.shape[1]))
@@ -215,6 +217,10 @@ class System:
                 used[i] *= anchor.usage.get(name, 1.0) * change**error
         used[self.on_ziips.rows] *= np.asarray(scenario.ziip_cost, float).reshape(-1, 1)
         return used
+
+    def _by_work(self, name: str, work: Array) -> Array:
+        """Engines in use by a series that depends on the work of others, (draws, loads)."""
+        return np.asarray(self.of_work[name].usage(work[None])[0])
 
     def engine(self, name: str) -> str:
         """Kind of engine of a series; empty where there is no such series."""
@@ -246,11 +252,10 @@ class System:
 
     def _ziip_busy(self, scenario: Scenario, used: Used) -> Array | None:
         """Busy zIIP cores, (draws, loads); None where there are none."""
-        law = self.laws.get(ZIIP_WORK)
-        if law is None:
+        if ZIIP_WORK not in self.laws:
             return None
         work = used.ziip_work * (1.0 - used.overflow)
-        busy = engines_in_use(law, work)
+        busy = self._by_work(ZIIP_WORK, work)
         if scenario.anchor is not None:
             change = np.log(np.maximum(busy, 1e-9) / np.maximum(scenario.anchor.ziip_modelled, 1e-9))
             error = ZIIP_SD * self.deviates(ZIIP_SEED)[:, None]
@@ -374,8 +379,8 @@ class System:
             before, more = anchor.modelled_ms[key], anchor.waits[key]
             change = np.log(np.maximum(modelled + (more - 1.0) * waits, 1e-9) / np.maximum(before, 1e-9))
             log_change = np.where(np.isfinite(change), change * np.maximum(1.0 + error, 0.0), np.inf)
-            found = anchor.response[key] * np.exp(log_change)
-        return np.asarray(np.where(np.isfinite(modelled), found, np.inf))
+            response = anchor.response[key] * np.exp(log_change)
+        return np.asarray(np.where(np.isfinite(modelled), response, np.inf))
 
     def _by_baseline(self, one: ResponseModel, modelled: Array, using: Array, used: Used, scenario: Scenario) -> Array:
         """The response of a class whose changes a baseline predicts more closely: constant, or as of M/M/c; without end
@@ -411,7 +416,7 @@ class System:
             rate = scenario.rates[:, :, numbers].sum(axis=2)
             hold = limit.hold_s[:, None] * np.ones(rate.shape)
             if not limit.reached:
-                # Nobody waited: it is taken to be held all the time inside.
+                # Nobody waited: it is taken for the whole residence time.
                 inside = sum(rates[keys[n][1]] * (using[keys[n]] + waiting[keys[n]]["cp"]) for n in members)
                 hold = 1e-3 * inside / np.maximum(rate, 1e-12)
             elif limit.on_engines:

@@ -30,6 +30,9 @@ TEXTS = ("point", "when", "shift", "machine", "cap", "smt", "step_pct", "season_
 SHORT_HISTORY = "short history"
 """What begins a note on records that are too short to tell growth."""
 MOST_TPS = 1e12
+MOST_ENGINES = 256
+TABLES = {"steps": "step_pct", "seasons": "season_pct"}
+FORM = f"it takes {PLANNED[0]}, [steps] and [seasons], for all classes and for each as [classes.NAME]"
 
 
 def asks_for(question: Mapping[str, Any], beginnings: tuple[str, ...]) -> bool:
@@ -40,9 +43,6 @@ def asks_for(question: Mapping[str, Any], beginnings: tuple[str, ...]) -> bool:
 def takes_number(key: str) -> bool:
     """Whether a key of loads, engines or limits takes a number only; what others take depends on the system."""
     return (key in KEYS and key not in TEXTS) or key.startswith(NUMBERS)
-
-
-MOST_ENGINES = 256
 
 
 class QuestionError(ValueError):
@@ -109,10 +109,12 @@ def must_be_whole(field: str, value: Any, least: int = 1) -> int:
 
 
 def cap_to_share(value: Any) -> bool:
-    """Whether an LPAR is held to its share by weight.
+    """Whether the share by weight is a cap of the LPAR.
 
-    Raises:
-        QuestionError: the value is neither on nor off.
+    Raises
+    ------
+    QuestionError
+        the value is neither on nor off.
     """
     word = str(value).casefold()
     if word in ("yes", "on", "share", "no", "off", "none"):
@@ -121,7 +123,7 @@ def cap_to_share(value: Any) -> bool:
     raise QuestionError("cap", value, text, ("on", "off"))
 
 
-def threads_asked(value: Any) -> float:
+def smt_threads(value: Any) -> float:
     """Threads of a zIIP core: 1 or off, 2 or on."""
     threads = {"1": 1.0, "off": 1.0, "2": 2.0, "on": 2.0}.get(str(value).casefold().removesuffix(".0"))
     if threads is None:
@@ -135,7 +137,7 @@ def number_text(value: float, digits: int = 6) -> str:
 
 
 def as_text(value: float) -> str:
-    """A number as it was asked: 5 for 5.0, 110560.9 for 110560.9."""
+    """A number as in the question: 5 for 5.0, 110560.9 for 110560.9."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
@@ -153,7 +155,7 @@ def with_cap_unit(question: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple
 
 
 def not_understood(key: str, others: Iterable[str] = ()) -> QuestionError:
-    """The refusal of an unknown key, with the keys of networks and any others that are known."""
+    """The refusal of an unknown key, with the keys of networks and any others."""
     shown = {*KEYS, *others, *(f"{prefix}NAME" for prefix in PREFIXES)}
     return QuestionError(key, key, f"at: unknown key {key!r}", shown)
 
@@ -182,15 +184,13 @@ def is_planned(keys: Iterable[str]) -> bool:
     return any(str(key).partition(".")[0] in PLANNED for key in keys)
 
 
-TABLES = {"steps": "step_pct", "seasons": "season_pct"}
-FORM = f"it takes {PLANNED[0]}, [steps] and [seasons], for all classes and for each as [classes.NAME]"
-
-
 def plan_keys(text: str) -> dict[str, float | str]:
     """The keys of a question that a plan stands for.
 
-    Raises:
-        QuestionError: the text is no TOML, or has anything else in it.
+    Raises
+    ------
+    QuestionError
+        the text is no TOML, or has anything else in it.
     """
     import tomli
 
@@ -201,23 +201,23 @@ def plan_keys(text: str) -> dict[str, float | str]:
     classes = content.pop("classes", {})
     if not isinstance(classes, Mapping) or not all(isinstance(one, Mapping) for one in classes.values()):
         raise _refused("classes should be tables")
-    found = _keys(content, "")
+    keys = _keys(content, "")
     for name, plan in classes.items():
-        found |= _keys(plan, f".{name}")
-    return found
+        keys |= _keys(plan, f".{name}")
+    return keys
 
 
 def _keys(plan: Mapping[str, Any], suffix: str) -> dict[str, float | str]:
     unknown = sorted(set(plan) - {PLANNED[0], *TABLES})
     if unknown:
         raise _refused(f"{', '.join(unknown)} is not understood")
-    found: dict[str, float | str] = {f"{PLANNED[0]}{suffix}": plan[PLANNED[0]]} if PLANNED[0] in plan else {}
+    keys: dict[str, float | str] = {f"{PLANNED[0]}{suffix}": plan[PLANNED[0]]} if PLANNED[0] in plan else {}
     for table, key in TABLES.items():
         if table in plan:
             if not isinstance(plan[table], Mapping):
                 raise _refused(f"{table} should be a table, such as 12 = 30")
-            found[f"{key}{suffix}"] = ",".join(f"{name}:{pct}" for name, pct in plan[table].items())
-    return found
+            keys[f"{key}{suffix}"] = ",".join(f"{name}:{pct}" for name, pct in plan[table].items())
+    return keys
 
 
 def _refused(message: str) -> QuestionError:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tomli
 
-from model.capacity.values import QuestionError, cap_to_share, must_be_positive, threads_asked
+from model.capacity.values import QuestionError, cap_to_share, must_be_positive, smt_threads
 from model.lab.errors import LabError
 from model.network import Arrivals, Network, TransactionClass
 
@@ -235,7 +235,7 @@ def _question(name: str, entry: Mapping[str, Any]) -> Question:
     readers: Mapping[str, Callable[[Any], object]] = {
         "cap": cap_to_share,
         "cap_engines": partial(must_be_positive, "cap_engines"),
-        "smt": threads_asked,
+        "smt": smt_threads,
     }
     for key, read in readers.items():
         try:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from model.capacity.values import cap_to_share, threads_asked
+from model.capacity.values import cap_to_share, smt_threads
 from model.lab.errors import LabError
 from model.lab.twin.activity import Lived
 from model.lab.twin.description import Question, interval_of
@@ -106,7 +106,7 @@ def _changed(lived: Lived, m: Measured, network: Network, key: str, value: Any) 
             return rerouted(network, _ziip(m), m.lpar.cp)
         return station_changed(network, _ziip(m), lambda s: _with_servers(s, int(value)))
     if kind == "smt":
-        return station_changed(network, _ziip(m), _threads(lived, threads_asked(value)))
+        return station_changed(network, _ziip(m), _threads(lived, smt_threads(value)))
     if kind == "limit":
         if name not in network.resource_names:
             raise LabError(f"{key}: no limit {name!r}; known: {', '.join(network.resource_names) or 'none'}")
