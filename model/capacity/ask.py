@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from model.capacity import network_answers
 from model.capacity.answer import INTERVAL_PCT, Answer, as_plain
 from model.capacity.bundle import has_conditions
+from model.capacity.network_answers import Sweep
 from model.capacity.values import QuestionError, number_text
 
 __all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
@@ -39,16 +40,7 @@ class Answering(Protocol):
     ) -> dict[str, Any]:
         """See :func:`max_rate`."""
 
-    def sweep(
-        self,
-        bundle: Mapping[str, Any],
-        system: str,
-        key: str,
-        values: Sequence[float],
-        *,
-        at: Mapping[str, Any] | None = None,
-        metrics: Sequence[str] = (),
-    ) -> dict[str, Any]:
+    def sweep(self, bundle: Mapping[str, Any], system: str, over: Sweep) -> dict[str, Any]:
         """See :func:`sweep`."""
 
     def figure_samples(
@@ -159,7 +151,7 @@ def sweep(
     QuestionError
         as :func:`predict`; or a metric that is not answered for the system.
     """
-    return answering(bundle, system).sweep(bundle, system, key, values, at=at, metrics=metrics)
+    return answering(bundle, system).sweep(bundle, system, Sweep(key, values, at or {}, metrics))
 
 
 def compare(

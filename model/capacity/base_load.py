@@ -96,7 +96,7 @@ def _middle(times: NDArray[np.datetime64]) -> np.datetime64:
 
 def _at_point(system: System, point: Point) -> Scenario:
     """The load of a measured point."""
-    rates = np.array([[[point.rates[name] for name in system.streams]]])
+    rates = np.array([[[point.rates[name] for name in system.class_names]]])
     return Scenario(rates, system.engines, system.ziips)
 
 
@@ -264,7 +264,7 @@ def anchor_of(
     here = replace(here, anchor=base)
     busy = _mean(recorded.busy, index)
     if busy is not None:
-        scatter = recorded.busy_sd * system.deviates(BUSY_SD_SEED)[:, None]
+        scatter = recorded.busy_sd * system.scores(BUSY_SD_SEED)[:, None]
         wanted = busy * (1.0 + scatter / np.sqrt(len(index)))
         # Cost and zIIP overflow may depend on busy, so that a correction changes them.
         for _ in range(BUSY_STEPS):
@@ -277,8 +277,8 @@ def anchor_of(
     state = system.at_rates(replace(here, anchor=base))
     ziip_busy = _mean(recorded.ziip_busy, index)
     if ziip_busy and state.ziip_busy is not None:
-        scatter = recorded.ziip_busy_sd * system.deviates(BUSY_SD_SEED + 1)[:, None]
-        modelled_ziips = engines_in_use(system.laws[ZIIP_WORK], _on_ziips(system, replace(here, anchor=base)))
+        scatter = recorded.ziip_busy_sd * system.scores(BUSY_SD_SEED + 1)[:, None]
+        modelled_ziips = engines_in_use(system.demands[ZIIP_WORK], _on_ziips(system, replace(here, anchor=base)))
         base = replace(base, ziip_busy=ziip_busy * (1.0 + scatter / np.sqrt(len(index))), ziip_modelled=modelled_ziips)
     responses: dict[tuple[str, str], Array] = {}
     percentiles: dict[tuple[str, str], Array] = {}
@@ -289,9 +289,9 @@ def anchor_of(
         seen = _mean(recorded.response_ms.get(one.class_name), index)
         if seen is None or not np.isfinite(state.response_ms[key]).all():
             continue
-        ended = system.stream(scenario, one.class_name) * recorded.seconds
+        ended = system.class_rate(scenario, one.class_name) * recorded.seconds
         sd = one.scatter(system.waiting_share(state, one), ended) / np.sqrt(len(index))
-        error = np.exp(sd * system.deviates(RESPONSE_SD_SEED + i)[:, None])
+        error = np.exp(sd * system.scores(RESPONSE_SD_SEED + i)[:, None])
         here_ms, share = state.response_ms[key], system.waiting_share(state, one)
         waits[key] = np.ones(share.shape)
         if one.class_name not in system.baselines:
@@ -338,12 +338,12 @@ def recorded_and_modelled(system: System, scenario: Scenario) -> list[dict[str, 
     return [
         {
             "metric": metric,
-            "class": stream,
+            "class": class_name,
             "recorded": factor * seen,
             "modelled": factor * float(modelled[0, 0]) if np.isfinite(modelled[0, 0]) else None,
             "unit": unit,
         }
-        for metric, stream, seen, modelled, factor, unit in rows
+        for metric, class_name, seen, modelled, factor, unit in rows
         if seen is not None
     ]
 

@@ -225,19 +225,19 @@ def point_entry(parameters: SystemParameters, value: Any) -> Point:
     raise QuestionError("point", text, f"point: {text!r} was not measured", [p.point for p in parameters.points])
 
 
-def streams_named(parameters: SystemParameters, field: str, name: str) -> tuple[int, ...]:
-    """The streams that a service class, report class, workload or transaction class stands for.
+def classes_named(parameters: SystemParameters, field: str, name: str) -> tuple[int, ...]:
+    """The numbers of the classes that a service class, report class, workload or transaction class stands for.
 
     Raises
     ------
     QuestionError
-        the name is unknown, or stands for different sets of streams.
+        the name is unknown, or stands for different sets of classes.
     """
     wanted = name.strip().casefold()
     members_of: dict[str, tuple[int, ...]] = {}
     names_of_classes: set[str] = set()
     for kind in ("name", "report_class", "workload"):
-        names = [str(getattr(stream, kind)) for stream in parameters.classes]
+        names = [str(getattr(one, kind)) for one in parameters.classes]
         names_of_classes.update(filter(None, names))
         members = tuple(i for i, one in enumerate(names) if one.casefold() == wanted)
         if members:
@@ -246,7 +246,7 @@ def streams_named(parameters: SystemParameters, field: str, name: str) -> tuple[
         if all(share == 1.0 for share in shares.values()):
             names_of_classes.add(mix)
             if mix.casefold() == wanted:
-                members_of["mix"] = tuple(i for i, stream in enumerate(parameters.classes) if stream.name in shares)
+                members_of["mix"] = tuple(i for i, one in enumerate(parameters.classes) if one.name in shares)
     if not members_of:
         reasons = {one.casefold(): why for one, why in parameters.without_transactions.items()}
         text = reasons.get(wanted, f"no class {name!r} has ended transactions here")

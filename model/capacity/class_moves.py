@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.capacity.bundle import streams_named
+from model.capacity.bundle import classes_named
 from model.capacity.cpc import at_the_same_time, installation, named_system, speed_of
 from model.capacity.parameters import DemandModel, SystemParameters, cached
 from model.capacity.state import ON_ZIIPS, Scenario, engines_in_use
@@ -77,7 +77,7 @@ def _with_all(parameters: SystemParameters, moves: list[Move]) -> SystemParamete
     changed = parameters
     for move in moves:
         other = _other(parameters, move)
-        for i in streams_named(other, move.key, move.name):
+        for i in classes_named(other, move.key, move.name):
             changed = _with_class(changed, other, i, move.other)
     return changed
 
@@ -107,11 +107,11 @@ def _with_class(parameters: SystemParameters, other: SystemParameters, i: int, s
         if before in other.demands:
             demands[after] = _proportional(other.demands[before], new)
     if old in other.responses:
-        law = other.responses[old]
+        response = other.responses[old]
         series, ziip_series = (
-            tuple(named[one] for one in names if one in named) for names in (law.series, law.ziip_series)
+            tuple(named[one] for one in names if one in named) for names in (response.series, response.ziip_series)
         )
-        responses[new] = replace(law, series=series, ziip_series=ziip_series, class_name=new)
+        responses[new] = replace(response, series=series, ziip_series=ziip_series, class_name=new)
     notes = parameters.notes
     limits = [limit.name for limit in other.limits if old in limit.members]
     if limits:
@@ -137,10 +137,10 @@ def _with_class(parameters: SystemParameters, other: SystemParameters, i: int, s
     )
 
 
-def _proportional(law: DemandModel, class_name: str) -> DemandModel:
+def _proportional(demand: DemandModel, class_name: str) -> DemandModel:
     """A demand at its mean cost, in proportion to the rate of a class."""
-    each = law.coef[:, 0] + law.coef[:, 1]
-    return replace(law, coef=np.stack([0.0 * each, each, 0.0 * each], axis=1), regressor=class_name)
+    each = demand.coef[:, 0] + demand.coef[:, 1]
+    return replace(demand, coef=np.stack([0.0 * each, each, 0.0 * each], axis=1), regressor=class_name)
 
 
 def with_moves(system: System, scenario: Scenario, question: Mapping[str, Any], notes: list[str]) -> Scenario:
@@ -170,8 +170,8 @@ def with_moves(system: System, scenario: Scenario, question: Mapping[str, Any], 
 
 def _without(system: System, scenario: Scenario, move: Move) -> Scenario:
     """The load without a class, or without a part of it."""
-    those = list(streams_named(system.parameters, move.key, move.name))
-    kept = np.ones(len(system.streams))
+    those = list(classes_named(system.parameters, move.key, move.name))
+    kept = np.ones(len(system.class_names))
     kept[those] = 1.0 - move.share
     return replace(scenario, rates=scenario.rates * kept)
 
@@ -181,21 +181,21 @@ def _with(system: System, scenario: Scenario, move: Move, notes: list[str]) -> S
     other, anchor, rates = _other(system.parameters, move), scenario.anchor, scenario.rates.copy()
     slower, history = _slower(system, scenario, other, move), other.recorded
     assert history is not None
-    for i in streams_named(other, move.key, move.name):
+    for i in classes_named(other, move.key, move.name):
         old = other.classes[i].name
-        stream = system.numbers[f"{old}@{move.other}"]
+        index = system.class_index[f"{old}@{move.other}"]
         rate, when = at_the_same_time(system, scenario, history, history.rates[i])
-        rates[:, :, stream] = move.share * rate
+        rates[:, :, index] = move.share * rate
         notes.append(f"{move.key}: {move.share * rate:.4g} transactions/s of {old}, as {when}")
         if anchor is None:
             continue
         factors = dict(anchor.usage)
         for series in (old, f"{old}{ON_ZIIPS}"):
-            values, name = history.component_engines.get(series), series.replace(old, system.streams[stream], 1)
-            law = system.laws.get(name)
-            if law is None:
+            values, name = history.component_engines.get(series), series.replace(old, system.class_names[index], 1)
+            demand = system.demands.get(name)
+            if demand is None:
                 continue
-            used = engines_in_use(law, np.full((system.draws, 1), max(rate, 1e-12)))
+            used = engines_in_use(demand, np.full((system.draws, 1), max(rate, 1e-12)))
             seen = None if values is None else at_the_same_time(system, scenario, history, values)[0]
             is_known = seen is not None and bool(np.all(used > 0))
             factors[name] = slower * (seen / used if is_known and seen else np.ones(used.shape))

@@ -62,7 +62,7 @@ def changed(system: System, scenario: Scenario, question: Mapping[str, Any], not
     if "ziip_engines" in question:
         ziips = must_be_whole("ziip_engines", question["ziip_engines"], least=0)
         moving = any(str(key).startswith(adjustments.PREFIX) for key in question)
-        if not moving and not any(law.engine == "ziip" for law in system.laws.values()):
+        if not moving and not any(demand.engine == "ziip" for demand in system.demands.values()):
             text = (
                 "ziip_engines: no zIIP-eligible work was recorded; add adjust.ziip_offload=0.3 if 30 % is eligible"
             )
@@ -144,7 +144,7 @@ def _threads(system: System, value: Any, notes: list[str]) -> float:
 def _adjusted(system: System, question: Mapping[str, Any], notes: list[str]) -> Array:
     """(draws,) factor on the cost that ``adjust.NAME=on`` asks for, uncertain as its sources say."""
     rest, chosen = adjustments.choose_adjustments(question, system.parameters.adjustments, system.parameters.parts)
-    # What is moved to zIIPs is so in the laws of the system already.
+    # What is moved to zIIPs is so in the demands of the system already.
     by = adjustments.factor([replace(one, moved=None) for one in chosen], "cpu")
     for one in chosen:
         notes.append(one.note)
@@ -154,7 +154,7 @@ def _adjusted(system: System, question: Mapping[str, Any], notes: list[str]) -> 
         if "cpu" not in one.quantities:
             stays = "does not concern CPU time: engines and response times do not change"
             notes.append(f"{adjustments.PREFIX}{one.name}: {stays}")
-    return np.asarray(np.exp(by.log + by.log_sd * system.deviates(len(rest))))
+    return np.asarray(np.exp(by.log + by.log_sd * system.scores(len(rest))))
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def with_ziips(parameters: SystemParameters, at: Mapping[str, Any]) -> SystemPar
     move to them; the very same where it asks for neither, or where there are no zIIPs to move it to."""
     offload = Offload.of(parameters, at)
     has = parameters.ziip is not None and parameters.ziip.engines > 0
-    eligible = any(law.engine == "ziip" for law in parameters.demands.values())
+    eligible = any(demand.engine == "ziip" for demand in parameters.demands.values())
     if offload.engines <= 0 or not (offload.moving or (eligible and not has)):
         return parameters
     key = (ZIIPS, tuple((one.name, one.moved) for one in offload.moving), offload.engines)
@@ -218,28 +218,28 @@ def _with_moved(parameters: SystemParameters, share: Array) -> SystemParameters:
     """The system with a share of the transactions' time on CPs taken to zIIPs."""
     demands = dict(parameters.demands)
     driving = {*parameters.class_names, *parameters.mixes}
-    on_cps = [n for n, law in demands.items() if law.regressor in driving and law.engine == "cp"]
+    on_cps = [n for n, demand in demands.items() if demand.regressor in driving and demand.engine == "cp"]
     total = [n for n in on_cps if n in parameters.busy_components] or [n for n in on_cps if demands[n].additive]
     for name in on_cps:
-        law, there = demands[name], f"{name}{ON_ZIIPS}"
+        demand, there = demands[name], f"{name}{ON_ZIIPS}"
         # What was not measured on zIIPs is part of no total but theirs.
-        moved = replace(_scaled(law, share), engine="ziip", additive=name in total, points=0, metrics=())
+        moved = replace(_scaled(demand, share), engine="ziip", additive=name in total, points=0, metrics=())
         demands[there] = _sum(demands[there], moved) if there in demands else moved
-        demands[name] = _scaled(law, 1.0 - share)
+        demands[name] = _scaled(demand, 1.0 - share)
     responses = {
-        key: replace(law, ziip_series=tuple(f"{name}{ON_ZIIPS}" for name in law.series))
-        for key, law in parameters.responses.items()
+        key: replace(response, ziip_series=tuple(f"{name}{ON_ZIIPS}" for name in response.series))
+        for key, response in parameters.responses.items()
     }
     return replace(parameters, demands=demands, responses=responses)
 
 
-def _scaled(law: DemandModel, by: Array) -> DemandModel:
-    return replace(law, coef=law.coef * by[:, None])
+def _scaled(demand: DemandModel, by: Array) -> DemandModel:
+    return replace(demand, coef=demand.coef * by[:, None])
 
 
-def _sum(law: DemandModel, more: DemandModel) -> DemandModel:
-    """The sum of two laws of one regressor, uncertain as the first."""
-    times, scale = law.reference_rate / more.reference_rate, more.scale / law.scale
+def _sum(demand: DemandModel, more: DemandModel) -> DemandModel:
+    """The sum of two demands of one regressor, uncertain as the first."""
+    times, scale = demand.reference_rate / more.reference_rate, more.scale / demand.scale
     fixed, each, curve = more.coef.T
     as_first = [fixed, each * times + curve * (times**2 - times), curve * times**2]
-    return replace(law, coef=law.coef + scale * np.stack(as_first, axis=1))
+    return replace(demand, coef=demand.coef + scale * np.stack(as_first, axis=1))

@@ -84,7 +84,7 @@ def moved(system: System, scenario: Scenario, there: Destination, notes: list[st
     target, here = there.speed(scenario.engines), speed_of(system, system.parameters, there.key)
     sd = math.hypot(target.sd, here.sd)
     factor = here.su_per_s / target.su_per_s
-    cost = np.asarray(factor * np.exp(sd * system.deviates(1)), float)
+    cost = np.asarray(factor * np.exp(sd * system.scores(1)), float)
     others = np.asarray(scenario.others, float) * cost[:, None]
     notes.append(
         f"{there.key}: an engine there has {100.0 / factor:.0f} % of the capacity of one here (assumed standard "

@@ -77,7 +77,7 @@ def carried_load(at_rates: AtRates, system: System, state: State) -> State:
         for _ in range(MAX_ITER):
             for limit in full:
                 part = np.minimum(NEARLY / np.maximum(carried.limits[limit.name], 1e-12), 1.0)
-                rates[:, :, [system.numbers[name] for name in limit.members]] *= part[:, :, None]
+                rates[:, :, [system.class_index[name] for name in limit.members]] *= part[:, :, None]
             carried = at_rates(replace(scenario, rates=rates))
             if all((carried.limits[limit.name] < 1.0).all() for limit in full):
                 break
@@ -110,13 +110,14 @@ def _within_engines(system: System, state: State) -> Scenario:
     """The scenario with as much work as full engines do, the most important first."""
     offered, over = replace(state.scenario, users=None), state.busy > state.available
     levels = system.levels
-    priority_of = {law.regressor: law.priority for law in system.laws.values() if law.additive and law.engine == "cp"}
-    of_classes = [levels.index(priority_of.get(name, levels[0])) for name in system.streams]
+    on_cps = [one for one in system.demands.values() if one.additive and one.engine == "cp"]
+    priority_of = {one.regressor: one.priority for one in on_cps}
+    of_classes = [levels.index(priority_of.get(name, levels[0])) for name in system.class_names]
 
     def done(depth: Array) -> Scenario:
         """The scenario with so much of its work, where 1 is all of it, (draws, loads)."""
         parts = [np.clip(depth * len(levels) - i, 0.0, 1.0) for i in range(len(levels))]
-        by_series = {name: parts[levels.index(law.priority)] for name, law in system.laws.items()}
+        by_series = {name: parts[levels.index(demand.priority)] for name, demand in system.demands.items()}
         extra = {name: value * by_series.get(name, 1.0) for name, value in offered.extra.items()}
         rates = offered.rates * np.stack([parts[i] for i in of_classes], axis=2)
         return replace(offered, rates=rates, extra=extra)
@@ -129,14 +130,14 @@ def _within_engines(system: System, state: State) -> Scenario:
 
 
 def population(state: State, system: System) -> dict[int, Array]:
-    r"""Users who make the rates of a state, (draws, loads), by class number: :math:`N = X (Z + R)` (Little's law);
+    r"""Users who make the rates of a state, (draws, loads), by class number: :math:`N = X (Z + R)` (Little's demand);
     infinite where a response has no end."""
     responses, users_of = _responses(system), {}
-    for stream, think_s in state.scenario.thinking(system.streams).items():
-        number = system.numbers[stream]
-        response_ms = state.response_ms.get(responses.get(number, ("", stream)))
+    for name, think_s in state.scenario.thinking(system.class_names).items():
+        number = system.class_index[name]
+        response_ms = state.response_ms.get(responses.get(number, ("", name)))
         if response_ms is not None:
-            rate = system.stream(state.scenario, stream)
+            rate = system.class_rate(state.scenario, name)
             users_of[number] = rate * (think_s + np.where(rate > 0.0, response_ms, 0.0) / 1e3)
             if state.scenario.users is not None:
                 users_of[number] = np.broadcast_to(state.scenario.users[:, :, number], users_of[number].shape)
@@ -145,8 +146,8 @@ def population(state: State, system: System) -> dict[int, Array]:
 
 def _responses(system: System) -> dict[int, tuple[str, str]]:
     """The response of each class that has one, by number."""
-    answered = (one for one in system.responses if one.class_name in system.numbers)
-    return {system.numbers[one.class_name]: one.key for one in answered}
+    answered = (one for one in system.responses if one.class_name in system.class_index)
+    return {system.class_index[one.class_name]: one.key for one in answered}
 
 
 def with_users(at_rates: Callable[[Scenario], State], system: System, scenario: Scenario) -> State:
@@ -225,7 +226,7 @@ def varying(system: System, scenario: Scenario, seconds: Array | float) -> tuple
         regression of the work of a class on that of all; 1 where it varies alike.
     """
     usage = system.usage(scenario).by_series
-    used = np.stack([usage.get(name, np.zeros((system.draws, 1))) for name in system.streams], axis=2)
+    used = np.stack([usage.get(name, np.zeros((system.draws, 1))) for name in system.class_names], axis=2)
     variance = scenario.rates * system.work_scatter**2 / np.reshape(seconds, (-1, 1))
     total, work = variance.sum(axis=2), np.maximum(used.sum(axis=2), 1e-12)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -276,7 +277,7 @@ def as_observed(
         # What was answered was not without end.
         next_work = np.where(endless, work * (1.0 - np.maximum(sd, STEP)), pull / sure)
         work = np.clip(next_work, LEAST_WORK, 1.0 / LEAST_WORK)
-    work = np.maximum(work + system.deviates(SEED)[:, None] / np.sqrt(sure), LEAST_WORK)
+    work = np.maximum(work + system.scores(SEED)[:, None] / np.sqrt(sure), LEAST_WORK)
     return replace(scenario, work=work), work, sd
 
 
@@ -298,16 +299,16 @@ def unexplained(
 
 def _response(system: System, state: State, name: str, work: Array, along: Array) -> Array:
     """Response of a class whose transactions take more as all ``work`` does, less as theirs varies by itself."""
-    share = along[:, :, system.numbers[name]]
+    share = along[:, :, system.class_index[name]]
     alone = state.using_ms[RESPONSE, name] * ((1.0 + share * (work - 1.0)) / work - 1.0)
     return np.asarray(state.response_ms[RESPONSE, name] + alone)
 
 
 def _noise(system: System, state: State, name: str, seconds: Array | float) -> Array:
     """Variance of the log of a class's response in one interval about the model's, (draws, loads)."""
-    law = next(one for one in system.responses if one.class_name == name)
-    ended = system.stream(state.scenario, name) * seconds
-    return law.scatter(system.waiting_share(state, law), ended) ** 2
+    response = next(one for one in system.responses if one.class_name == name)
+    ended = system.class_rate(state.scenario, name) * seconds
+    return response.scatter(system.waiting_share(state, response), ended) ** 2
 
 
 def find_root(rising: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:

@@ -86,7 +86,7 @@ def evidence(bundle: Mapping[str, Any], parameters: SystemParameters) -> dict[st
 def _evidence(parameters: SystemParameters) -> dict[str, Any]:
     """What is so of every answer about a system."""
     models: dict[str, DemandModel | ResponseModel] = {**parameters.demands, **parameters.responses}
-    origins = {name: law.origin for name, law in models.items() if law.origin != "measured"}
+    origins = {name: one.origin for name, one in models.items() if one.origin != "measured"}
     rates = parameters.support_tps
     return {
         "points": len(parameters.points),
@@ -160,9 +160,9 @@ def _of_system(parameters: SystemParameters) -> list[str]:
     notes = _gate(parameters.gate)
     if parameters.kept is not None:
         notes.append(f"kept from {parameters.kept['model_version']}: {parameters.kept['reason']}")
-    usage = {"the LPAR" if name == LPAR else name: law for name, law in parameters.demands.items()}
-    origins = {f"CPU of {name}": law.origin for name, law in usage.items()}
-    origins |= {name: law.origin for name, law in parameters.responses.items()}
+    usage = {"the LPAR" if name == LPAR else name: one for name, one in parameters.demands.items()}
+    origins = {f"CPU of {name}": one.origin for name, one in usage.items()}
+    origins |= {name: one.origin for name, one in parameters.responses.items()}
     notes += [f"{name}: {origin}" for name, origin in sorted(origins.items()) if origin != "measured"]
     return [*notes, *parameters.notes]
 
@@ -221,16 +221,16 @@ def _may_be_full(used: Array) -> float | None:
 
 def _users(ready: System, load: Question, state: State) -> list[str]:
     """What is to know of classes whose users think between transactions."""
-    notes, thinking, users_of = [], state.scenario.thinking(ready.streams), population(state, ready)
-    for stream, users in users_of.items():
-        name, rate, users_then = ready.streams[stream], state.scenario.rates[0, 0, stream], load.scenario.users
+    notes, thinking, users_of = [], state.scenario.thinking(ready.class_names), population(state, ready)
+    for number, users in users_of.items():
+        name, rate, users_then = ready.class_names[number], state.scenario.rates[0, 0, number], load.scenario.users
         who = f"{number_text(users[0, 0], 4)} users who think {thinking[name][0, 0]:.3g} s between transactions"
         if rate == 0.0 and users[0, 0] > 0.0:
             continue
         if not np.isfinite(users[0, 0]):
             reached = f"no number of users reaches {number_text(rate, 4)} transactions/s"
             what = f"{reached}, because waits are unlimited there"
-        elif users_then is not None and users_then[0, 0, stream] > 0:
+        elif users_then is not None and users_then[0, 0, number] > 0:
             sent = f"{who} send {number_text(rate, 4)} transactions/s"
             what = f"{sent}; growth means more users, who send less if they wait"
         else:
@@ -242,10 +242,10 @@ def _users(ready: System, load: Question, state: State) -> list[str]:
 def unanswered(ready: System, state: State, users_of: Mapping[int, Array]) -> list[str]:
     """What to say of classes whose users, as `needed` has them, get no answers at the first load."""
     return [
-        f"{ready.streams[stream]}: its {number_text(users[0, 0], 4)} users get no answers, "
+        f"{ready.class_names[number]}: its {number_text(users[0, 0], 4)} users get no answers, "
         "because more important work uses all engines"
-        for stream, users in users_of.items()
-        if state.scenario.rates[0, 0, stream] == 0.0 and users[0, 0] > 0.0
+        for number, users in users_of.items()
+        if state.scenario.rates[0, 0, number] == 0.0 and users[0, 0] > 0.0
     ]
 
 
@@ -330,23 +330,23 @@ def explain(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None
 def _demand(ready: System, state: State) -> list[dict[str, Any]]:
     """Engines in use and time per transaction of every component, by the class that drives it, if one does."""
     rows = []
-    for name, law in ready.laws.items():
+    for name, demand in ready.demands.items():
         if name not in state.usage:
             continue
         offered, used = (one.usage[name][:, 0] for one in (state, state.used))
-        driven = law.regressor in ready.streams or law.regressor in ready.mixes
-        rate = ready.stream(state.scenario, law.regressor)[:, 0] if driven else np.zeros(ready.draws)
+        driven = demand.regressor in ready.class_names or demand.regressor in ready.mixes
+        rate = ready.class_rate(state.scenario, demand.regressor)[:, 0] if driven else np.zeros(ready.draws)
         rows.append(
             {
-                "class": law.regressor if driven else None,
+                "class": demand.regressor if driven else None,
                 "component": name,
-                "engine": law.engine,
+                "engine": demand.engine,
                 "engines_in_use": Estimate.of(used).to_dict(),
                 "us_per_tran": Estimate.of(1e6 * offered / rate).to_dict() if rate[0] > 0 else None,
-                "part_of_total": law.additive,
-                "origin": law.origin,
-                "evidence": law.evidence or law.origin,
-                "points": law.points,
+                "part_of_total": demand.additive,
+                "origin": demand.origin,
+                "evidence": demand.evidence or demand.origin,
+                "points": demand.points,
             }
         )
     return rows
@@ -407,8 +407,8 @@ def groups_held(parameters: SystemParameters) -> dict[str, SystemParameters]:
         if value is not None:
             groups[words] = replace(parameters, **{name: map_samples(value, at_centre)})
     for table, words in (("demands", "demand of {}"), ("responses", "time elsewhere: {}")):
-        for name, law in getattr(parameters, table).items():
-            of_all: dict[str, Any] = {table: {**getattr(parameters, table), name: map_samples(law, at_centre)}}
+        for name, one in getattr(parameters, table).items():
+            of_all: dict[str, Any] = {table: {**getattr(parameters, table), name: map_samples(one, at_centre)}}
             groups[words.format(name)] = replace(parameters, **of_all)
     for i, limit in enumerate(parameters.limits):
         limits = [map_samples(limit, at_centre) if j == i else one for j, one in enumerate(parameters.limits)]

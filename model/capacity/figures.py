@@ -42,7 +42,7 @@ class Figure:
     metric: str
     form: str
     class_name: str = ""
-    stream: str = ""
+    transactions: str = ""
     series: str = ""
     station: str = ""
     response: str = ""
@@ -151,7 +151,7 @@ def _cost(system: System, state: State, figure: Figure) -> Array:
 
 def _simulated_cost(run: Simulated, figure: Figure) -> Any:
     # The CPU time of one class is an input of the simulation.
-    return INPUT if figure.series or figure.stream else run.cp_busy.over(run.rate).scaled(1e6 * run.cps)
+    return INPUT if figure.series or figure.transactions else run.cp_busy.over(run.rate).scaled(1e6 * run.cps)
 
 
 def _busy(system: System, state: State, figure: Figure) -> Array:
@@ -195,11 +195,11 @@ def _simulated_msu(run: Simulated, figure: Figure) -> Any:
 
 
 def _class_rate(system: System, state: State, figure: Figure) -> Array:
-    return spread(system.stream(state.scenario, figure.stream), state)
+    return spread(system.class_rate(state.scenario, figure.transactions), state)
 
 
 def _users(system: System, state: State, figure: Figure) -> Array | None:
-    return population(state, system).get(system.numbers[figure.stream])
+    return population(state, system).get(system.class_index[figure.transactions])
 
 
 def _limit(system: System, state: State, figure: Figure) -> Array | None:
@@ -208,20 +208,20 @@ def _limit(system: System, state: State, figure: Figure) -> Array | None:
 
 
 def _mean_response(system: System, state: State, figure: Figure) -> Array | None:
-    return _response(system, state, figure, state.response_ms.get((figure.response, figure.stream)))
+    return _response(system, state, figure, state.response_ms.get((figure.response, figure.transactions)))
 
 
 def _p90(system: System, state: State, figure: Figure) -> Array | None:
-    return _response(system, state, figure, state.p90_ms.get((figure.response, figure.stream)))
+    return _response(system, state, figure, state.p90_ms.get((figure.response, figure.transactions)))
 
 
 def _response(system: System, state: State, figure: Figure, times: Array | None) -> Array | None:
     if times is None:
         return None
     stable = median_where_stable(times)
-    if figure.stream not in system.streams:
+    if figure.transactions not in system.class_names:
         return stable
-    return np.where(system.stream(state.scenario, figure.stream)[0] > 0, stable, np.nan)
+    return np.where(system.class_rate(state.scenario, figure.transactions)[0] > 0, stable, np.nan)
 
 
 INPUT = object()
@@ -229,8 +229,8 @@ INPUT = object()
 
 QUANTITIES: dict[str, Quantity] = {
     "total_rate": Quantity("tran/s", "rate", _total_rate, lambda run, figure: run.rate),
-    "rate": Quantity("tran/s", "rate", _class_rate, lambda run, figure: run.class_rate(figure.stream)),
-    "users": Quantity("users", "population", _users, lambda run, figure: run.users(figure.stream), True),
+    "rate": Quantity("tran/s", "rate", _class_rate, lambda run, figure: run.class_rate(figure.transactions)),
+    "users": Quantity("users", "population", _users, lambda run, figure: run.users(figure.transactions), True),
     "busy_pct": Quantity("pct", "utilization", _busy, lambda run, figure: run.cp_busy.scaled(100.0)),
     "machine_busy_pct": Quantity("pct", "utilization", _machine_busy, lambda run, figure: run.machine_busy),
     "ziip_busy_pct": Quantity(
@@ -261,14 +261,14 @@ def _reported(parameters: SystemParameters) -> list[Figure]:
     if parameters.recorded is not None:
         return [total, *_of_lpar(parameters), *_of_classes(parameters), *_of_workloads(parameters)]
     rows = [total]
-    for name, law in sorted(parameters.demands.items()):
-        for metric in law.metrics:
+    for name, demand in sorted(parameters.demands.items()):
+        for metric in demand.metrics:
             form = FORMS.get(metric, "pct" if metric.endswith("_pct") else "us_per_tran")
             rows.append(Figure(metric, form, series=name))
     rows += _of_ziips(parameters)
     rows += [
-        Figure(law.metric, "response_ms", series=law.metric, response=law.metric, stream=law.class_name)
-        for _, law in sorted(parameters.responses.items())
+        Figure(one.metric, "response_ms", series=one.metric, response=one.metric, transactions=one.class_name)
+        for _, one in sorted(parameters.responses.items())
     ]
     return rows
 
@@ -295,17 +295,17 @@ def _of_classes(parameters: SystemParameters) -> list[Figure]:
     assert recorded is not None
     rows = []
     for i, name in enumerate(parameters.class_names):
-        about = {"class_name": name, "stream": name}
+        about = {"class_name": name, "transactions": name}
         rows.append(Figure("etr_tps", "rate", **about))
-        law = parameters.responses.get(name)
-        if law is not None and recorded.users is not None and recorded.users[i].any():
+        response = parameters.responses.get(name)
+        if response is not None and recorded.users is not None and recorded.users[i].any():
             rows.append(Figure("users", "users", **about))
         rows.append(Figure("cpu_us_per_tran", "us_per_tran", series=name, **about))
         if f"{name}{ON_ZIIPS}" in parameters.demands:
             rows.append(Figure("ziip_us_per_tran", "us_per_tran", series=f"{name}{ON_ZIIPS}", **about))
-        if law is not None:
+        if response is not None:
             rows.append(Figure("response_ms", "response_ms", response="response_ms", **about))
-            if law.p90 is not None:
+            if response.p90 is not None:
                 rows.append(Figure("response_p90_ms", "p90_ms", response="response_ms", **about))
     limits = (one for one in parameters.limits if one.reached)
     return rows + [Figure("utilization_pct", "limit_pct", station=one.name) for one in limits]
@@ -315,14 +315,14 @@ def _of_workloads(parameters: SystemParameters) -> list[Figure]:
     """Figures of workloads that a groups file names, and of their components."""
     rows = []
     for name in parameters.mixes:
-        of_workload = {series: law for series, law in parameters.demands.items() if law.regressor == name}
-        about = {"class_name": name, "stream": name}
+        of_workload = {series: demand for series, demand in parameters.demands.items() if demand.regressor == name}
+        about = {"class_name": name, "transactions": name}
         if not of_workload:
-            rows.append(Figure(f"{name}_tps", "rate", stream=name))
+            rows.append(Figure(f"{name}_tps", "rate", transactions=name))
             continue
         rows.append(Figure("etr_tps", "rate", **about))
-        for series, law in of_workload.items():
-            rows += [Figure(metric, "us_per_tran", series=series, **about) for metric in law.metrics]
+        for series, demand in of_workload.items():
+            rows += [Figure(metric, "us_per_tran", series=series, **about) for metric in demand.metrics]
     return rows
 
 
@@ -375,12 +375,13 @@ def spread(rates: Array, state: State) -> Array:
 
 def rate_of(system: System, state: State, figure: Figure) -> Array:
     """Transactions/s that a cost is for, (draws or 1, loads)."""
-    return state.scenario.total_rates if not figure.stream else system.stream(state.scenario, figure.stream)
+    name = figure.transactions
+    return system.class_rate(state.scenario, name) if name else state.scenario.total_rates
 
 
 def ziip_work(system: System, state: State) -> Array:
     """Work on the zIIPs, in seconds of one thread alone a second."""
-    eligible = [name for name, law in system.laws.items() if law.engine == "ziip" and law.additive]
+    eligible = [name for name, demand in system.demands.items() if demand.engine == "ziip" and demand.additive]
     return sum((state.usage[name] for name in eligible), np.zeros(state.busy.shape))
 
 
@@ -431,8 +432,8 @@ def _four_hours(ready: System, recorded: RecordedIntervals, scenario: Scenario, 
 
 
 def _until(recorded: RecordedIntervals, intervals: Sequence[int]) -> tuple[Array, Array, dict[str, Array]]:
-    """Mean transactions/s (streams,) of some recorded intervals; of all in the four hours up to the end of each, their
-    transactions/s (1, intervals, streams) and other work (1, intervals) in engines."""
+    """Mean transactions/s (classes,) of some recorded intervals; of all in the four hours up to the end of each, their
+    transactions/s (1, intervals, classes) and other work (1, intervals) in engines."""
     times, rates = recorded.times, recorded.rates
     length = np.timedelta64(int(recorded.seconds), "s")
     windows = [

@@ -21,7 +21,7 @@ from model.capacity.evidence import as_answer, failed_gate
 from model.capacity.growth import WEEKS_A_YEAR, grown, is_short, others_grown, short_history
 from model.capacity.outputs import resources, ziips_without_target
 from model.capacity.question import Question, parse_question, prepare_system
-from model.capacity.sizing import MaxResponse, Targets, parse_targets
+from model.capacity.sizing import MaxResponse, Targets, with_targets
 from model.capacity.state import State, normal_scores
 from model.capacity.system import System
 from model.capacity.values import LPARS, MOVE_FROM, MOVE_TO, QuestionError, is_planned
@@ -63,11 +63,9 @@ def headroom(
         raise QuestionError(
             "system", system, f"system: {system} has measured points but no history, so its growth is not known"
         )
-    ready = prepare_system(parameters, at)
-    within = parse_targets(system, ready, max_busy_pct, max_response_ms)
-    load = parse_question(ready, at).offered()
+    ready, load, within = with_targets(bundle, system, at, max_busy_pct, max_response_ms)
     weeks = np.arange(MOST_WEEKS + 1, dtype=float)
-    base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.streams)))
+    base = np.broadcast_to(load.scenario.rates, (ready.draws, 1, len(ready.class_names)))
     assert load.span is not None
     start, growth, others_growth = _growth_factors(ready, load.span, load.keys, weeks)
     others = load.scenario.others * others_growth
@@ -299,7 +297,7 @@ def _log_busy(ready: System, load: Question, weeks: Array, question: Mapping[str
     scenario, span = load.scenario, load.span
     earlier = [replace(span, since=span.since + min(week, 0.0), ahead=np.array([max(week, 0.0)])) for week in weeks]
     growth = np.concatenate([grown(ready, one, question) for one in earlier], axis=1)
-    base = np.broadcast_to(scenario.rates, (ready.draws, 1, len(ready.streams)))
+    base = np.broadcast_to(scenario.rates, (ready.draws, 1, len(ready.class_names)))
     users = None if scenario.users is None else scenario.users * growth
     busy = evaluate(ready, replace(scenario, rates=base * growth, users=users), responses=False).busy
     return np.asarray(np.log(np.maximum(busy, 1e-12)))

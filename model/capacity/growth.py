@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.base_load import WEEK, Span, end_of
-from model.capacity.bundle import streams_named
+from model.capacity.bundle import classes_named
 from model.capacity.parameters import Growth, cached
 from model.capacity.system import System
 from model.capacity.values import PLANNED, SHORT_HISTORY, QuestionError, growth_factor, must_be_finite
@@ -62,7 +62,7 @@ def effective_weeks(ahead: Array, history: float) -> Array:
 
 
 def grown(system: System, span: Span, question: Mapping[str, Any]) -> Array:
-    """(draws, loads, streams) factors by which the classes have grown."""
+    """(draws, loads, classes) factors by which the classes have grown."""
     plans, history = _plans(system, question), history_weeks(system)
     logs = []
     for i, one in enumerate(system.parameters.classes):
@@ -91,7 +91,7 @@ def _rate(system: System, trend: Growth) -> Array:
 
 def _ahead(system: System, trend: Growth, rate: Array, span: Span, history: float, seed: int) -> Array:
     """Log growth after the end of the records, as the history trends."""
-    drift = trend.drift_sd * system.deviates(DRIFT_SEED + seed)[:, None] * np.sqrt(span.ahead)
+    drift = trend.drift_sd * system.scores(DRIFT_SEED + seed)[:, None] * np.sqrt(span.ahead)
     return np.asarray(rate * effective_weeks(span.ahead, history) + drift)
 
 
@@ -155,10 +155,10 @@ def _plans(system: System, question: Mapping[str, Any]) -> dict[int, Plan]:
 
 
 def _read(system: System, question: Mapping[str, Any]) -> dict[int, Plan]:
-    plans: dict[int, dict[str, Any]] = {i: {} for i in range(len(system.streams))}
+    plans: dict[int, dict[str, Any]] = {i: {} for i in range(len(system.class_names))}
     # The key of the fewest classes counts.
     named = [(key, *key.partition(".")[::2]) for key in question]
-    members = {key: streams_named(system.parameters, key, name) if name else tuple(plans) for key, _, name in named}
+    members = {key: classes_named(system.parameters, key, name) if name else tuple(plans) for key, _, name in named}
     for key, kind, _ in sorted(named, key=lambda one: -len(members[one[0]])):
         value = _READERS[kind](key, question[key])
         for i in members[key]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,19 +121,25 @@ def figure_samples(
     return samples
 
 
-def sweep(
-    bundle: Mapping[str, Any],
-    system: str,
-    key: str,
-    values: Sequence[float],
-    *,
-    at: Mapping[str, Any] | None = None,
-    metrics: Sequence[str] = (),
-) -> dict[str, Any]:
+class Sweep(NamedTuple):
+    """Values of a key, the question that they change, and the metrics of the result; all metrics if there are none."""
+
+    key: str
+    values: Sequence[float]
+    at: Mapping[str, Any] = {}
+    metrics: Sequence[str] = ()
+
+    @property
+    def changes_system(self) -> bool:
+        """Whether each value makes another system: work that moves to zIIPs, or to a pool that was not recorded."""
+        return self.key == ZIIPS or self.key.startswith(PREFIX)
+
+
+def sweep(bundle: Mapping[str, Any], system: str, over: Sweep) -> dict[str, Any]:
     """Chosen metrics over a range of one key, as :func:`model.capacity.ask.sweep`; many loads are evaluated at once."""
-    if key == ZIIPS or key.startswith(PREFIX):
-        # The question changes the system itself.
-        return sweep_answers(predict, bundle, system, key, values, at or {}, metrics)
+    if over.changes_system:
+        return sweep_answers(predict, bundle, system, over)
+    key, values, at, metrics = over
     parameters = system_entry(bundle, system)
     ready = prepare_system(parameters, at)
     parameters = ready.parameters
@@ -143,23 +149,34 @@ def sweep(
     notes: dict[str, None] = {}
     chosen = [one for one in figures if not metrics or one.metric in metrics]
     responses = any(one.quantity.needs_responses for one in chosen)
-    for numbers, loads, state, ends in _evaluated(ready, at or {}, key, values, responses=responses):
+    for numbers, loads, state, ends in _evaluated(ready, at, key, values, responses=responses):
         for end in (0, -1):
             if numbers[end] in (values[0], values[-1]):
                 notes |= dict.fromkeys(notes_on(ready, loads[end], ends().at_load(end)))
         outputs = outputs_of_each(ready, loads, state, metrics)
         for i, number in enumerate(numbers):
             rows.append({"value": float(number), "outputs": outputs[i], "extrapolated": extrapolated(ready, state, i)})
+    return _sweep_result(bundle, system, over, rows, list(notes), evidence(bundle, parameters))
+
+
+def _sweep_result(
+    bundle: Mapping[str, Any],
+    system: str,
+    over: Sweep,
+    steps: Sequence[Mapping[str, Any]],
+    notes: Sequence[str],
+    behind: Mapping[str, Any],
+) -> dict[str, Any]:
     return {
         "system": system,
-        "key": key,
-        "at": dict(at or {}),
+        "key": over.key,
+        "at": dict(over.at),
         "model_version": bundle["model_version"],
         "interval_pct": INTERVAL_PCT,
-        "steps": rows,
+        "steps": as_plain(steps),
         "measured": [],
         "notes": list(notes),
-        "evidence": as_plain(evidence(bundle, parameters)),
+        "evidence": as_plain(behind),
     }
 
 
@@ -230,44 +247,25 @@ def _linear(ready: System, at: Mapping[str, Any], key: str, values: Sequence[flo
     return loads, between
 
 
-def sweep_answers(
-    predict: Predict,
-    bundle: Mapping[str, Any],
-    system: str,
-    key: str,
-    values: Sequence[float],
-    at: Mapping[str, Any],
-    metrics: Sequence[str],
-) -> dict[str, Any]:
-    """The same by one prediction for each value, in place of a value of the key in ``at``."""
-    at = {name: value for name, value in at.items() if name not in _synonyms((key,))}
-    answers = [predict(bundle, system, {**at, key: value}) for value in values]
-    _check_metrics(system, metrics, {output.metric for answer in answers for output in answer.outputs})
+def sweep_answers(predict: Predict, bundle: Mapping[str, Any], system: str, over: Sweep) -> dict[str, Any]:
+    """The same by one prediction for each value, in place of a value of the key in the question."""
+    over = over._replace(at={name: value for name, value in over.at.items() if name not in _synonyms((over.key,))})
+    answers = [predict(bundle, system, {**over.at, over.key: value}) for value in over.values]
+    _check_metrics(system, over.metrics, {output.metric for answer in answers for output in answer.outputs})
     steps = [
         {
             "value": float(value),
             "outputs": [
-                asdict(replace(output, condition=without(output.condition, (key,))))
+                asdict(replace(output, condition=without(output.condition, (over.key,))))
                 for output in answer.outputs
-                if not metrics or output.metric in metrics
+                if not over.metrics or output.metric in over.metrics
             ],
             "extrapolated": answer.extrapolated,
         }
-        for value, answer in zip(values, answers, strict=True)
+        for value, answer in zip(over.values, answers, strict=True)
     ]
-    return as_plain(
-        {
-            "system": system,
-            "key": key,
-            "at": dict(at),
-            "model_version": bundle["model_version"],
-            "interval_pct": INTERVAL_PCT,
-            "steps": steps,
-            "measured": [],
-            "notes": list(dict.fromkeys([*answers[0].notes, *answers[-1].notes])),
-            "evidence": answers[0].evidence,
-        }
-    )
+    notes = list(dict.fromkeys([*answers[0].notes, *answers[-1].notes]))
+    return _sweep_result(bundle, system, over, steps, notes, answers[0].evidence)
 
 
 def without(condition: str, keys: Sequence[str]) -> str:

@@ -100,11 +100,11 @@ class _Exporter:
         self.ready, self.load, self.state, self.name, self.source = ready, load, state, name, source
         self.scenario = state.scenario
         rates = self.scenario.rates[0, 0]
-        self.rates = {stream: float(rates[i]) for i, stream in enumerate(ready.streams) if rates[i] > 0}
+        self.rates = {class_name: float(rates[i]) for i, class_name in enumerate(ready.class_names) if rates[i] > 0}
         self.usage = {name: float(used[0, 0]) for name, used in state.usage.items()}
-        levels = {ready.level(self._series(stream, CP)) for stream in self.rates}
+        levels = {ready.level(self._series(class_name, CP)) for class_name in self.rates}
         self.ranked = len(levels) > 1
-        captured = sum(self._seconds(stream, CP) * rate for stream, rate in self.rates.items())
+        captured = sum(self._seconds(class_name, CP) * rate for class_name, rate in self.rates.items())
         self.piece_s = captured / max(sum(self.rates.values()), 1e-12) or 1e-3
         self.zipped = bool(ready.ziips) and self.scenario.ziips > 0
         self.limits = [limit for limit in ready.limits if limit.name in state.limits and is_determined(limit, state)]
@@ -112,11 +112,11 @@ class _Exporter:
 
     def made(self) -> NetworkExport:
         classes, resources, named = [], [], {}
-        for stream in self.rates:
-            response = self._longest(stream)
+        for class_name in self.rates:
+            response = self._longest(class_name)
             if response is not None:
-                named[stream] = response
-            classes.append(self._transactions(stream, response))
+                named[class_name] = response
+            classes.append(self._transactions(class_name, response))
         for limit in self.limits:
             places = float(np.asarray(limit.places(self.scenario.limits))[0].reshape(-1)[0])
             resources.append(
@@ -127,10 +127,10 @@ class _Exporter:
                     instances=max(round(float(limit.queues[0])), 1),
                 )
             )
-        for name in self.ready.capacity:
-            law = self.ready.laws[name]
-            if law.regressor in (WORK, CAPTURED, CAPTURED_BUT_ZIIP) and self.usage[name] > 0:
-                classes.append(self._pieces(name, self.usage[name], CP, self._priority(law.priority)))
+        for name in self.ready.busy_components:
+            demand = self.ready.demands[name]
+            if demand.regressor in (WORK, CAPTURED, CAPTURED_BUT_ZIIP) and self.usage[name] > 0:
+                classes.append(self._pieces(name, self.usage[name], CP, self._priority(demand.priority)))
         share, others = self._machine()
         classes += [self._pieces(pool.name, used, pool.name, 0) for pool, used in others]
         network = Network(
@@ -143,49 +143,50 @@ class _Exporter:
         )
         return NetworkExport(network, self.ready, self.load, self.state, named, self.piece_s)
 
-    def _series(self, stream: str, engine: str) -> list[str]:
+    def _series(self, class_name: str, engine: str) -> list[str]:
         """Series of the work of a class on an engine, counted once."""
-        laws = self.ready.laws
+        demands = self.ready.demands
         if engine == ZIIP:
-            return [n for n, law in laws.items() if law.engine == ZIIP and law.regressor == stream]
-        return [n for n in self.ready.capacity if laws[n].regressor == stream]
+            return [n for n, demand in demands.items() if demand.engine == ZIIP and demand.regressor == class_name]
+        return [n for n in self.ready.busy_components if demands[n].regressor == class_name]
 
-    def _seconds(self, stream: str, engine: str) -> float:
+    def _seconds(self, class_name: str, engine: str) -> float:
         """Seconds of one transaction on an engine; those of zIIP work that overflows are on CPs."""
-        return sum(self.usage[name] for name in self._series(stream, engine)) / self.rates[stream]
+        return sum(self.usage[name] for name in self._series(class_name, engine)) / self.rates[class_name]
 
-    def _longest(self, stream: str) -> str | None:
+    def _longest(self, class_name: str) -> str | None:
         """The response metric that has the most time in it."""
-        metrics = {metric: float(ms[0, 0]) for (metric, of), ms in self.state.response_ms.items() if of == stream}
+        metrics = {metric: float(ms[0, 0]) for (metric, of), ms in self.state.response_ms.items() if of == class_name}
         return max(metrics, key=lambda metric: metrics[metric]) if metrics else None
 
-    def _transactions(self, stream: str, metric: str | None) -> TransactionClass:
-        seconds = {CP: self._seconds(stream, CP), ZIIP: self._seconds(stream, ZIIP) if self.zipped else 0.0}
+    def _transactions(self, class_name: str, metric: str | None) -> TransactionClass:
+        seconds = {CP: self._seconds(class_name, CP), ZIIP: self._seconds(class_name, ZIIP) if self.zipped else 0.0}
         engines: list[Step] = [
             Visit(station=station, service=Distribution.exponential(mean))
             for station, mean in seconds.items()
             if mean > NO_WORK_S
         ]
-        law = self.ready.laws[self._series(stream, CP)[0]]
-        route = engines if metric is None else self._route(stream, metric, engines, seconds)
-        plain = TransactionClass(name=stream, route=tuple(route), priority=self._priority(law.priority))
-        rate, think_s = self.rates[stream], self._think_s(stream)
+        demand = self.ready.demands[self._series(class_name, CP)[0]]
+        route = engines if metric is None else self._route(class_name, metric, engines, seconds)
+        plain = TransactionClass(name=class_name, route=tuple(route), priority=self._priority(demand.priority))
+        rate, think_s = self.rates[class_name], self._think_s(class_name)
         if not think_s or metric is None:
             return replace(plain, arrivals=Arrivals.poisson(rate))
-        response_s = 1e-3 * float(self.state.response_ms[metric, stream][0, 0])
+        response_s = 1e-3 * float(self.state.response_ms[metric, class_name][0, 0])
         users = max(round(rate * (think_s + response_s)), math.floor(rate * response_s) + 1)
         return replace(plain, users=users, think=Distribution.exponential(users / rate - response_s))
 
-    def _think_s(self, stream: str) -> float:
+    def _think_s(self, class_name: str) -> float:
         """How long users think between transactions; 0 where they come by themselves."""
-        return 0.0 if self.scenario.think_s is None else float(self.scenario.think_s[0, 0, self.ready.numbers[stream]])
+        think_s = self.scenario.think_s
+        return 0.0 if think_s is None else float(think_s[0, 0, self.ready.class_index[class_name]])
 
-    def _route(self, stream: str, metric: str, engines: list[Step], seconds: Mapping[str, float]) -> list[Step]:
+    def _route(self, class_name: str, metric: str, engines: list[Step], seconds: Mapping[str, float]) -> list[Step]:
         """The visits of a class, with its limits and the part of its response that no queue of the network explains."""
-        key = (metric, stream)
+        key = (metric, class_name)
         response_s = 1e-3 * float(self.state.response_ms[key][0, 0])
-        queued_s = self._on_engines_s(stream, seconds)
-        of_class = [limit for limit in self.limits if stream in limit.members]
+        queued_s = self._on_engines_s(class_name, seconds)
+        of_class = [limit for limit in self.limits if class_name in limit.members]
         limited_s = sum(1e-3 * float(self.state.waiting_ms[key][limit.resource][0, 0]) for limit in of_class)
         elsewhere_s = max(response_s - queued_s - limited_s, 0.0)
         work_s = max(sum(seconds.values()), 1e-12)
@@ -203,10 +204,10 @@ class _Exporter:
             done = share
         return [*apart, *nested, *_scaled(engines, 1.0 - done), *_delay(rest_s, scv)]
 
-    def _on_engines_s(self, stream: str, seconds: Mapping[str, float]) -> float:
+    def _on_engines_s(self, class_name: str, seconds: Mapping[str, float]) -> float:
         """Seconds on engines and waiting for them, as the queues of the network have it."""
         by_cp, by_ziip, machine = self.delays
-        at = self.ready.levels.index(self.ready.level(self._series(stream, CP)))
+        at = self.ready.levels.index(self.ready.level(self._series(class_name, CP)))
         short, longer, size = (float(one[at, 0, 0]) for one in by_cp)
         queued_s = seconds[CP] * (1.0 + short + float(machine[0, 0])) + longer * size / 1e3
         if by_ziip is not None and seconds[ZIIP] > 0:

@@ -171,7 +171,7 @@ def _rate_at_point(ready: System, load: Question, state: State) -> Estimate | No
     if load.keys.keys() - {"point"}:
         return Estimate.of(total)
     busy = 100.0 * float(state.busy[0, 0]) / state.scenario.engines
-    if busy > 100.0 or ready.capacity != (LPAR,) or state.scenario.engines != ready.engines:
+    if busy > 100.0 or ready.busy_components != (LPAR,) or state.scenario.engines != ready.engines:
         return None
     solved = Estimate.of(at_busy(ready, state.scenario, busy).rates.sum(axis=2)[:, 0])
     return Estimate(float(total[0]), solved.lo, solved.hi)
@@ -187,7 +187,7 @@ def reconciled_each(ready: System, state: State) -> list[dict[str, float]]:
     parameters, loads = ready.parameters, state.busy.shape[1]
     if not parameters.exhaustive:
         return [{}] * loads
-    parts = [name for name, law in parameters.demands.items() if law.additive and law.points]
+    parts = [name for name, demand in parameters.demands.items() if demand.additive and demand.points]
     limits = Estimate.each(np.concatenate([state.usage[name] for name in parts], axis=1)) if parts else []
     rows = []
     for i in range(loads):
@@ -320,7 +320,7 @@ def bottleneck(ready: System, state: State) -> Bottleneck:
 
 def _groups(parameters: SystemParameters) -> list[str]:
     """The groups that use CPs and are part of the total, by name."""
-    return [name for name, law in sorted(parameters.demands.items()) if law.additive and law.engine == "cp"]
+    return [name for name, demand in sorted(parameters.demands.items()) if demand.additive and demand.engine == "cp"]
 
 
 def _station(name: str, used_pct: Estimate, chance: float = 0.0) -> Station:

@@ -68,7 +68,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class DemandModel:
-    r"""Utilization law of a component: engines in use against a regressor.
+    r"""Demand model of a component: engines in use against a regressor.
 
     :math:`U = s\,(b_0 + x (b_1 + b_2 (x - 1)))\,(1 + e)` with :math:`x` the regressor over ``reference_rate``,
     :math:`s` the ``scale``, and ``coef`` (1 + samples, 3): intercept, demand and curvature.
@@ -338,7 +338,7 @@ class RecordedIntervals:
     users, thinking : Intervals or None
         (classes, intervals) users, and those of them who think; None where no class has users.
     extra : mapping
-        engines of work without transactions beyond its law, by component.
+        engines of work without transactions beyond its demand model, by component.
     cpu_busy_pct, busy, ziip_busy, engines : Intervals or None
         busy in percent, engines busy, zIIPs busy, and logical CPs.
     component_engines, response_ms, p90_ms : mapping
@@ -434,7 +434,7 @@ class SystemParameters:
 
     def __post_init__(self) -> None:
         named = {*self.busy_components, *filter(None, (self.main_total,))}
-        named.update(name for law in self.responses.values() for name in law.series)
+        named.update(name for one in self.responses.values() for name in one.series)
         if lacking := named - self.demands.keys():
             raise ParametersError(f"demands: {min(lacking)} has no demand")
         for name, value in filled(self, 1 + self.samples).items():
@@ -443,7 +443,7 @@ class SystemParameters:
     @property
     def samples(self) -> int:
         """Number of posterior samples, without the best estimate."""
-        return max((np.size(law.noise) for law in self.demands.values()), default=1) - 1
+        return max((np.size(demand.noise) for demand in self.demands.values()), default=1) - 1
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.base_load import Span, refused, start_of, whole_day
-from model.capacity.bundle import streams_named
+from model.capacity.bundle import classes_named
 from model.capacity.evaluation import as_observed, at_busy, evaluate, population, unexplained
 from model.capacity.parameters import Point, RecordedIntervals, SystemParameters, cached
 from model.capacity.state import Scenario, State
@@ -41,9 +41,23 @@ MOST_DEVIATIONS = 5.0
 
 @dataclass(frozen=True)
 class Question:
-    """A question as understood: its scenario, the recorded interval or point it starts from, and the keys as given.
+    """A question as understood.
 
-    ``span`` is the time from the recorded load to that of the question; None for a measured point.
+    Attributes
+    ----------
+    scenario : Scenario
+        its loads on the system.
+    at : mapping
+        its keys with the load that they stand for, as answers show them.
+    point : Point or None
+        the measured point that it is about.
+    start : str
+        local start of the recorded load.
+    keys : mapping
+        its keys as given.
+    notes : tuple of str
+    span : Span or None
+        time from the recorded load to that of the question; None for a measured point.
     """
 
     scenario: Scenario
@@ -166,10 +180,10 @@ def parse(system: System, question: Mapping[str, Any]) -> Question:
         from model.capacity.configuration import changed
 
         scenario = changed(system, moved, question, notes)
-    factors = np.ones(len(system.streams))
+    factors = np.ones(len(system.class_names))
     if "growth_pct" in question:
         factors[:] = growth_factor("growth_pct", question["growth_pct"])
-    at_rate = np.full(len(system.streams), "etr_tps" in question or "cpu_busy_pct" in question)
+    at_rate = np.full(len(system.class_names), "etr_tps" in question or "cpu_busy_pct" in question)
     rates = _of_classes(parameters, question, scenario.rates, factors, at_rate)
     rates = rates * factors
     at = {key: value if isinstance(value, str) else float(value) for key, value in question.items()}
@@ -238,15 +252,15 @@ def observed_classes(parameters: SystemParameters, at: Mapping[str, Any]) -> dic
     responses: dict[str, float] = {}
     for key in (str(key) for key in at if str(key).startswith(OBSERVED)):
         name = key.removeprefix(OBSERVED)
-        members = streams_named(parameters, key, name)
-        variable = [one for one, law in parameters.responses.items() if law.interval_sd or law.transaction_sd]
-        streams = [parameters.classes[member].name for member in members]
-        if len(streams) > 1:
-            raise QuestionError(key, name, f"{key}: {name!r} stands for several classes; name them one by one", streams)
-        if streams[0] not in variable:
+        members = classes_named(parameters, key, name)
+        variable = [name for name, one in parameters.responses.items() if one.interval_sd or one.transaction_sd]
+        classes = [parameters.classes[member].name for member in members]
+        if len(classes) > 1:
+            raise QuestionError(key, name, f"{key}: {name!r} stands for several classes; name them one by one", classes)
+        if classes[0] not in variable:
             text = f"{key}: the variation of response times of {name} between intervals is not known"
             raise QuestionError(key, name, text, variable)
-        responses[streams[0]] = must_be_positive(key, at[key])
+        responses[classes[0]] = must_be_positive(key, at[key])
         others = [
             str(one) for one in at if one not in ("when", "etr_tps") and not str(one).startswith(("rate.", OBSERVED))
         ]
@@ -257,17 +271,17 @@ def observed_classes(parameters: SystemParameters, at: Mapping[str, Any]) -> dic
 
 
 def _users(system: System, base: Scenario) -> Array | None:
-    """(draws, 1, streams) users of a recorded load, as each draw has its responses; where it has none, those recorded.
+    """(draws, 1, classes) users of a recorded load, as each draw has its responses; where it has none, those recorded.
     None where no class has users."""
     if base.think_s is None:
         return None
 
     def made() -> Array:
         users = system.history.users
-        means = np.zeros(len(system.streams)) if users is None else users[:, list(base.recorded)].mean(axis=1)
-        numbers = np.zeros((system.draws, 1, len(system.streams)))
-        for stream, number in population(system.at_rates(base), system).items():
-            numbers[:, :, stream] = np.where(np.isfinite(number), number, means[stream])
+        means = np.zeros(len(system.class_names)) if users is None else users[:, list(base.recorded)].mean(axis=1)
+        numbers = np.zeros((system.draws, 1, len(system.class_names)))
+        for i, number in population(system.at_rates(base), system).items():
+            numbers[:, :, i] = np.where(np.isfinite(number), number, means[i])
         return numbers
 
     return cached(system.parameters, ("users", base.recorded), made)
@@ -277,9 +291,9 @@ def _of_classes(
     parameters: SystemParameters, question: Mapping[str, Any], rates: Array, factors: Array, at_rate: NDArray[np.bool_]
 ) -> Array:
     """The rates with those of single classes; writes the growth of these to ``factors``, and which have a given rate
-    to ``at_rate``, both (streams,)."""
+    to ``at_rate``, both (classes,)."""
     rates, taken = rates.copy(), dict[int, str]()
-    named = {key: streams_named(parameters, key, name) for key, name in _class_keys(question)}
+    named = {key: classes_named(parameters, key, name) for key, name in _class_keys(question)}
     # A key of a class counts before the growth of a workload that it is part of.
     for key in sorted(named, key=lambda key: -len(named[key])):
         kind, members, value = key.partition(".")[0], named[key], question[key]
@@ -312,7 +326,7 @@ def _class_keys(question: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _growth_since(
     system: System, base: Scenario, question: Mapping[str, Any], span: Span, notes: list[str]
 ) -> tuple[Array, Array]:
-    """Growth of each class, (draws, 1, streams), and of what the other LPARs use, (draws, 1), from a recorded load
+    """Growth of each class, (draws, 1, classes), and of what the other LPARs use, (draws, 1), from a recorded load
     until a time to come, as factors; an hour is as unsure as few recorded ones leave it."""
     from model.capacity.growth import NO_GROWTH, grown, is_short, others_grown, seasonal, short_history
 
@@ -334,7 +348,7 @@ def _growth_since(
 
 
 def _as_few(system: System, history: RecordedIntervals, index: NDArray[np.int64]) -> Array:
-    """(draws, 1, streams) how far the mean rates of a few recorded intervals of an hour of the week may be from what is
+    """(draws, 1, classes) how far the mean rates of a few recorded intervals of an hour of the week may be from what is
     usual, as factors. Intervals of one day are alike, and count as one; of a single day, that hour of the other days
     says how much days differ, though they are of other kinds."""
     hours = (history.times - history.times.astype("datetime64[D]")).astype("timedelta64[h]")
@@ -344,5 +358,5 @@ def _as_few(system: System, history: RecordedIntervals, index: NDArray[np.int64]
     of_day = np.stack([rates[:, days == day].mean(axis=1) for day in np.unique(days)], axis=1)
     error = of_day.std(axis=1, ddof=1) if of_day.shape[1] > 1 else np.zeros(len(rates))
     relative = error / np.sqrt(of_day.shape[1] if several else 1.0) / np.maximum(rates.mean(axis=1), 1e-12)
-    drawn = np.stack([system.deviates(FEW + stream) for stream in range(len(rates))], axis=1)
+    drawn = np.stack([system.scores(FEW + i) for i in range(len(rates))], axis=1)
     return np.maximum(1.0 + relative * drawn, 0.0)[:, None, :]

@@ -85,7 +85,7 @@ def simulate_system(
 
 
 def _responses(export: NetworkExport, result: SimulationResult) -> dict[str, Estimate]:
-    return {stream: result.classes[stream].response_s for stream in export.response}
+    return {class_name: result.classes[class_name].response_s for class_name in export.response}
 
 
 def _output(export: NetworkExport, result: SimulationResult, spec: Figure) -> Output | None:
@@ -117,7 +117,7 @@ class _Run:
         self.export, self.result = export, result
         self.cps = float(export.network.station(CP).servers)
         self.cp_busy = result.stations[CP].utilization
-        classes = (result.classes[name] for name in export.ready.streams if name in result.classes)
+        classes = (result.classes[name] for name in export.ready.class_names if name in result.classes)
         self.rate = Estimate.total([one.throughput_per_s for one in classes])
         self.msu_per_engine = export.load.scenario.msu_per_engine or export.ready.msu_per_engine
         pool = result.stations.get(ZIIP)
@@ -157,7 +157,7 @@ class _Run:
     def response_ms(self, figure: Figure, percentile: float | None = None) -> Estimate | None:
         """Mean response of a class, or a percentile; of another response of the class than was simulated, with what it
         has less of time elsewhere."""
-        name, metric = figure.stream, figure.response
+        name, metric = figure.transactions, figure.response
         simulated = self.export.response.get(name)
         if simulated is None or name not in self.result.classes:
             return None

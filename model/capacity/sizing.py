@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.answer import Estimate
-from model.capacity.bundle import streams_named, system_entry
+from model.capacity.bundle import classes_named, system_entry
 from model.capacity.cpc import engine_cost
 from model.capacity.evaluation import evaluate, find_root
 from model.capacity.evidence import as_answer, extrapolated, notes_on
@@ -75,19 +75,32 @@ def parse_targets(system: str, ready: System, max_busy_pct: float, max_response_
     if not isinstance(max_response_ms, Mapping):
         return Targets(busy_pct, dict.fromkeys(keys, _target_ms(RESPONSE, max_response_ms)))
     if not max_response_ms:
-        raise QuestionError(RESPONSE, {}, f"{RESPONSE} must name at least one class", {stream for _, stream in keys})
+        raise QuestionError(RESPONSE, {}, f"{RESPONSE} must name at least one class", {key[1] for key in keys})
     targets_ms: dict[Key, float] = {}
     for name, value in max_response_ms.items():
         field = f"{RESPONSE}.{name}"
-        streams = {ready.streams[member] for member in streams_named(ready.parameters, field, name)}
-        those = [key for key in keys if key[1] in streams]
+        class_names = {ready.class_names[member] for member in classes_named(ready.parameters, field, name)}
+        those = [key for key in keys if key[1] in class_names]
         if not those:
             text = f"{field}: no response of {name} was measured"
-            raise QuestionError(field, name, text, {stream for _, stream in keys})
-        if twice := next((stream for metric, stream in those if (metric, stream) in targets_ms), None):
+            raise QuestionError(field, name, text, {class_name for _, class_name in keys})
+        if twice := next((class_name for metric, class_name in those if (metric, class_name) in targets_ms), None):
             raise QuestionError(field, value, f"{field}: {twice} has a target already")
         targets_ms |= dict.fromkeys(those, _target_ms(field, value))
     return Targets(busy_pct, targets_ms)
+
+
+def with_targets(
+    bundle: Mapping[str, Any],
+    system: str,
+    at: Mapping[str, Any] | None,
+    max_busy_pct: float,
+    max_response_ms: MaxResponse,
+) -> tuple[System, Question, Targets]:
+    """The system and the question at its offered rates, with the targets; errors as of both."""
+    ready = prepare_system(system_entry(bundle, system), at)
+    within = parse_targets(system, ready, max_busy_pct, max_response_ms)
+    return ready, parse_question(ready, at).offered(), within
 
 
 def _target_ms(field: str, value: Any) -> float:
@@ -123,9 +136,9 @@ def size(
     if at and "engines" in at:
         text = "at.engines: leave it out, because size finds the number of engines"
         raise QuestionError("at.engines", at["engines"], text)
-    ready = prepare_system(system_entry(bundle, system), at)
-    within = parse_targets(system, ready, 100.0 if max_busy_pct is None else max_busy_pct, max_response_ms)
-    load = parse_question(ready, at).offered()
+    ready, load, within = with_targets(
+        bundle, system, at, 100.0 if max_busy_pct is None else max_busy_pct, max_response_ms
+    )
     rows = _tried(ready, load.scenario, within)
     lo, value, hi = (next((r["engines"] for r in rows if r["probability"] >= p), None) for p in ODDS)
     best = max(rows, key=lambda row: (row["probability"], row["engines"]))
@@ -279,11 +292,9 @@ def max_rate(
     QuestionError
         as :func:`predict`.
     """
-    ready = prepare_system(system_entry(bundle, system), at)
-    load = parse_question(ready, at).offered()
+    ready, load, within = with_targets(bundle, system, at, max_busy_pct, max_response_ms)
     if not np.any(load.scenario.rates > 0.0):
         raise QuestionError("at", dict(at or {}), "at: this load has no transactions whose rate could grow")
-    within = parse_targets(system, ready, max_busy_pct, max_response_ms)
     reached = _reached(ready, load.scenario, within)
     names, table = list(reached), np.stack(list(reached.values()))
     first = np.argmin(table[:, 1:], axis=0)
@@ -335,7 +346,7 @@ def _without_load(ready: System, load: Question, within: Targets, max_response_m
 
 def _reached(ready: System, scenario: Scenario, within: Targets) -> dict[str, Array]:
     """(draws,) the factor on all rates at which each resource, and the first response, reaches its target."""
-    base = np.broadcast_to(scenario.rates, (ready.draws, 1, len(ready.streams)))
+    base = np.broadcast_to(scenario.rates, (ready.draws, 1, len(ready.class_names)))
 
     def grown(factors: Array) -> Scenario:
         return replace(scenario, rates=base * factors[:, :, None])

@@ -1,7 +1,6 @@
 """A load on a system (scenario), the record it starts from (anchor), and what the system does (state).
 
-Arrays have the draws first and the loads second, ``(draws, loads)``; transaction classes, called streams here, come
-last.
+Arrays have the draws first and the loads second, ``(draws, loads)``; transaction classes come last.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def normal_scores(draws: int, seed: int) -> Array:
 
 @dataclass(frozen=True)
 class Demands:
-    """Utilization laws evaluated at once; arrays have the laws first: (laws, draws or 1, 1)."""
+    """Demand models evaluated at once; arrays have the models first: (models, draws or 1, 1)."""
 
     reference: Array
     scale: Array
@@ -55,8 +54,8 @@ class Demands:
     drift: Array
 
     @classmethod
-    def of(cls, laws: Sequence[DemandModel]) -> Demands:
-        """These laws, in this order."""
+    def of(cls, models: Sequence[DemandModel]) -> Demands:
+        """Demand models, in this order."""
 
         def each(values: Sequence[float]) -> Array:
             return np.array(values, float)[:, None, None]
@@ -65,13 +64,13 @@ class Demands:
             return np.stack(values)[:, :, None]
 
         return cls(
-            reference=each([law.reference_rate for law in laws]),
-            scale=each([law.scale for law in laws]),
-            low=each([law.support[0] for law in laws]),
-            high=each([law.support[1] for law in laws]),
-            coef=tuple(drawn([law.coef[:, i] for law in laws]) for i in range(3)),  # type: ignore[arg-type]
-            certain=drawn([1.0 + law.noise for law in laws]),
-            drift=drawn([law.drift for law in laws]),
+            reference=each([demand.reference_rate for demand in models]),
+            scale=each([demand.scale for demand in models]),
+            low=each([demand.support[0] for demand in models]),
+            high=each([demand.support[1] for demand in models]),
+            coef=tuple(drawn([demand.coef[:, i] for demand in models]) for i in range(3)),  # type: ignore[arg-type]
+            certain=drawn([1.0 + demand.noise for demand in models]),
+            drift=drawn([demand.drift for demand in models]),
         )
 
     @cached_property
@@ -79,7 +78,7 @@ class Demands:
         return np.maximum(self.certain, 0.0)
 
     def usage(self, driver: Array) -> Array:
-        """Engines in use, (laws, draws, loads), at the driver's values of that shape; never below zero."""
+        """Engines in use, (models, draws, loads), at the driver's values of that shape; never below zero."""
         x = driver / self.reference
         fixed, each, curve = self.coef
         if ((self.low <= driver) & (driver <= self.high)).all():
@@ -102,21 +101,31 @@ class Demands:
         return np.asarray(self.scale * mean * np.maximum(self.certain + self.drift * distance, 0.0))
 
 
-def engines_in_use(law: DemandModel, regressor: Array) -> Array:
-    """Engines in use, (draws, loads), by one law at values of its regressor of that shape; never below zero."""
-    return np.asarray(Demands.of((law,)).usage(regressor[None])[0])
+def engines_in_use(demand: DemandModel, regressor: Array) -> Array:
+    """Engines in use by one demand model at values of its regressor, both (draws, loads); never below zero."""
+    return np.asarray(Demands.of((demand,)).usage(regressor[None])[0])
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """What was recorded of the intervals that a question starts from, and what the model makes of them.
+    """The record that a question starts from, and the model's values there.
 
-    ``rates`` (1, 1, classes) recorded transactions/s; ``usage`` factors (draws, 1) on the engines of single series;
-    ``busy`` (draws, 1) engines that the LPAR used beyond the sum of its series; ``engines`` all that it used, and
-    ``work`` those by its transactions; ``ziip_busy`` busy zIIPs recorded and ``ziip_modelled`` the model's;
-    ``response`` (draws, 1) what was recorded in ms, with its scatter, and ``modelled_ms`` what the model has there,
-    ``waits`` the factor on its waits that the record tells, ``p90`` the factor on the ratio of 90th percentile and
-    mean, by metric and class.
+    Attributes
+    ----------
+    rates : ndarray of shape (1, 1, classes)
+        recorded transactions/s.
+    usage : mapping
+        recorded over modelled engines in use, (draws, 1), by series.
+    busy : ndarray of shape (draws, 1)
+        engines that the LPAR used beyond the sum of its series.
+    engines, work : ndarray of shape (draws, 1)
+        engines that it used, and those of its transactions.
+    ziip_busy, ziip_modelled : ndarray of shape (draws, 1)
+        busy zIIPs, recorded and modelled.
+    response, modelled_ms : mapping
+        responses in ms, (draws, 1), by metric and class: recorded, with their scatter, and modelled.
+    p90, waits : mapping
+        recorded over modelled ratio of 90th percentile and mean, and factor on the waits, by metric and class.
     """
 
     rates: Array
@@ -136,17 +145,36 @@ class Anchor:
 class Scenario:
     """Loads on a system; arrays broadcast to (draws, loads).
 
-    ``rates`` is (draws or 1, loads, streams) transactions/s. ``extra`` adds engines by series, what a recorded interval
-    had beyond its law, and the parts of volumes that other LPARs use; ``others`` is what these use of the machine, in
-    engines; ``threads`` those of a zIIP core, None for as many as it has; ``ziips_left`` what the machine leaves of the
-    zIIPs, None for all. ``cost`` and ``ziip_cost``, (draws,), multiply the time of all work on CPs and zIIPs, ``work``
-    that of the transactions on CPs; ``machine`` and ``msu_per_engine`` are name and rating of the machine moved to,
-    empty and None for that of the records; ``cpc`` is the machine with what is changed of it, None for the one
-    recorded; ``limits`` are planned servers, by limit, a number or (1, loads); ``recorded`` are the recorded intervals
-    it starts from.
-    ``think_s`` (draws or 1, loads or 1, streams) is how long users of a class think between transactions, 0 where it
-    has none; ``users`` (draws, loads, streams) how many there are, who then make the rate, 0 where it is as ``rates``
-    say; ``anchor`` is the record that the question starts from.
+    Attributes
+    ----------
+    rates : ndarray of shape (draws or 1, loads, classes)
+        transactions/s.
+    engines, ziips : float
+        CPs and zIIPs of the LPAR.
+    cost, ziip_cost : ndarray of shape (draws,) or float
+        factors on the time of all work on CPs and on zIIPs.
+    work : ndarray or float
+        factor on the CPU time of transactions.
+    machine, msu_per_engine
+        name and rating of another machine; empty and None for the recorded one.
+    extra : mapping
+        engines by series that a recorded interval used beyond its demand.
+    others : ndarray or float
+        engines that the other LPARs of the machine use.
+    cpc : Machine or None
+        the machine with its changes; None for the recorded one.
+    limits : mapping
+        planned servers by limit, a number or (1, loads).
+    threads, ziips_left : float or None
+        threads of a zIIP core, and zIIPs that the machine leaves; None for the recorded ones.
+    recorded : tuple of int
+        recorded intervals that the loads start from.
+    think_s : ndarray of shape (draws or 1, loads or 1, classes), or None
+        think times of users; 0 for classes without users.
+    users : ndarray of shape (draws, loads, classes), or None
+        users, who then make the rate; 0 where ``rates`` apply.
+    anchor : Anchor or None
+        the record that the loads start from.
     """
 
     rates: Array
@@ -168,12 +196,12 @@ class Scenario:
     users: Array | None = None
     anchor: Anchor | None = None
 
-    def thinking(self, streams: Sequence[str]) -> dict[str, Array]:
-        """How long users think, (draws or 1, loads or 1) in s, of the streams that have any."""
+    def thinking(self, class_names: Sequence[str]) -> dict[str, Array]:
+        """How long users think, (draws or 1, loads or 1) in s, of the classes that have any."""
         if self.think_s is None:
             return {}
         some = np.flatnonzero((self.think_s > 0).any(axis=(0, 1))).tolist()
-        return {streams[i]: self.think_s[:, :, i] for i in some}
+        return {class_names[i]: self.think_s[:, :, i] for i in some}
 
     def at_loads(self, chosen: Sequence[int] | NDArray[np.intp]) -> Scenario:
         """The scenario at some of its loads; what is the same for all of its loads stays."""

@@ -81,22 +81,23 @@ class System:
 
     def __init__(self, parameters: SystemParameters, copies: int = 1) -> None:
         self.parameters, self.copies = parameters, copies
-        self.streams = parameters.class_names
-        self.numbers = {name: i for i, name in enumerate(self.streams)}
+        self.class_names = parameters.class_names
+        self.class_index = {name: i for i, name in enumerate(self.class_names)}
         self.mixes: dict[str, dict[int, float]] = {
-            name: {self.numbers[stream]: share for stream, share in shares.items()}
+            name: {self.class_index[member]: share for member, share in shares.items()}
             for name, shares in parameters.mixes.items()
         }
-        self.laws = parameters.demands
+        self.demands = parameters.demands
         # Of the work of classes, on CPs and then on zIIPs, on each what is part of the total first.
-        of_classes = [n for n, law in self.laws.items() if law.regressor in self.streams or law.regressor in self.mixes]
-        of_classes.sort(key=lambda n: (self.laws[n].engine == "ziip", not self.laws[n].additive))
+        driven = {*self.class_names, *self.mixes}
+        of_classes = [name for name, demand in self.demands.items() if demand.regressor in driven]
+        of_classes.sort(key=lambda n: (self.demands[n].engine == "ziip", not self.demands[n].additive))
         self.direct = tuple(of_classes)
-        self.of_work = {n: Demands.of((law,)) for n, law in self.laws.items() if n not in of_classes}
-        self.of_rates = Demands.of([self.laws[name] for name in self.direct]) if self.direct else None
+        self.of_work = {n: Demands.of((demand,)) for n, demand in self.demands.items() if n not in of_classes}
+        self.of_rates = Demands.of([self.demands[name] for name in self.direct]) if self.direct else None
         self.on_cps = self._of_direct("cp")
         self.on_ziips = self._of_direct("ziip")
-        self.capacity = parameters.busy_components
+        self.busy_components = parameters.busy_components
         self.draws = 1 + parameters.samples
         self.engines = parameters.engines
         self.msu_per_engine = parameters.msu_per_engine
@@ -113,16 +114,16 @@ class System:
         self.machine = parameters.machine
         self.responses = tuple(parameters.responses.values())
         self.limits = parameters.limits
-        self.levels = sorted({law.priority for law in self.laws.values()})
+        self.levels = sorted({demand.priority for demand in self.demands.values()})
         self.baselines = used_baselines(parameters.gate)
 
     def _of_direct(self, engine: str) -> Series:
-        names = tuple(name for name in self.direct if self.laws[name].engine == engine)
+        names = tuple(name for name in self.direct if self.demands[name].engine == engine)
         first = self.direct.index(names[0]) if names else 0
-        parts = sum(self.laws[name].additive for name in names)
+        parts = sum(self.demands[name].additive for name in names)
         return Series(names, slice(first, first + len(names)), slice(parts))
 
-    def deviates(self, seed: int) -> Array:
+    def scores(self, seed: int) -> Array:
         """(draws,) standard normal deviates, 0 for the best estimate; every copy has the same."""
         scores = normal_scores(1 + (self.draws - 1) // self.copies, seed)[1:]
         return np.append(0.0, np.tile(scores, self.copies))
@@ -134,12 +135,12 @@ class System:
         assert recorded is not None
         return recorded
 
-    def stream(self, scenario: Scenario, name: str) -> Array:
+    def class_rate(self, scenario: Scenario, name: str) -> Array:
         """Transactions/s of a class, or of a workload made of classes, (draws or 1, loads) as the rates."""
         mix = self.mixes.get(name)
         if mix:
             return np.asarray(scenario.rates[:, :, list(mix)] @ np.array(list(mix.values())))
-        return scenario.rates[:, :, self.numbers[name]]
+        return scenario.rates[:, :, self.class_index[name]]
 
     def usage(self, scenario: Scenario) -> Used:
         """Engines in use at a scenario, all classes at its rates."""
@@ -173,17 +174,17 @@ class System:
                     twin += value * overflow
             work = used[self.on_cps.parts].sum(axis=0)
             captured = work
-            for name, law in self.laws.items():
-                if law.regressor == WORK:
+            for name, demand in self.demands.items():
+                if demand.regressor == WORK:
                     extra = scenario.extra.get(name, 0.0) * dear
                     used_by[name] = np.maximum(self._by_work(name, work / cost) * cost + extra, 0.0)
-                    if law.additive and law.engine == "cp":
+                    if demand.additive and demand.engine == "cp":
                         captured = captured + used_by[name]
-            for name, law in self.laws.items():
-                if law.regressor in (CAPTURED, CAPTURED_BUT_ZIIP):
-                    driving = captured if law.regressor == CAPTURED else captured - ziip_work * overflow
+            for name, demand in self.demands.items():
+                if demand.regressor in (CAPTURED, CAPTURED_BUT_ZIIP):
+                    driving = captured if demand.regressor == CAPTURED else captured - ziip_work * overflow
                     used_by[name] = np.maximum(self._by_work(name, driving / cost) * cost + anchored * cost, 0.0)
-            before, busy = busy, sum((used_by[name] for name in self.capacity), np.zeros(shape))
+            before, busy = busy, sum((used_by[name] for name in self.busy_components), np.zeros(shape))
             with np.errstate(invalid="ignore"):
                 if iterations == 1 or (np.abs(busy - before) <= TOLERANCE * busy).all():
                     break
@@ -192,7 +193,7 @@ class System:
             # Work beyond the transactions is in proportion to them.
             wanted = anchor.engines * work / np.maximum(anchor.work, 1e-12)
             used_by["uncaptured"] = np.maximum(used_by["uncaptured"] + wanted - busy, 0.0)
-            busy = sum((used_by[name] for name in self.capacity), np.zeros(shape))
+            busy = sum((used_by[name] for name in self.busy_components), np.zeros(shape))
         return Used(used_by, busy, dict(zip(self.on_ziips.names, on_ziips, strict=True)), ziip_work, overflow, work)
 
     def _utilization(self, scenario: Scenario, busy: Array) -> Array:
@@ -205,15 +206,15 @@ class System:
         what has changed since."""
         if self.of_rates is None:
             return np.zeros((0, self.draws, scenario.rates.shape[1]))
-        rates = np.array([self.stream(scenario, self.laws[name].regressor) for name in self.direct])
+        rates = np.array([self.class_rate(scenario, self.demands[name].regressor) for name in self.direct])
         used = self.of_rates.usage(rates)
         anchor = scenario.anchor
         if anchor is not None:
             for i, name in enumerate(self.direct):
-                before = self.stream(replace(scenario, rates=anchor.rates), self.laws[name].regressor)
+                before = self.class_rate(replace(scenario, rates=anchor.rates), self.demands[name].regressor)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     change = np.where((before > 0) & (rates[i] > 0), rates[i] / np.where(before > 0, before, 1.0), 1.0)
-                error = DEMAND_SD * self.deviates(DEMAND_SEED + i)[:, None]
+                error = DEMAND_SD * self.scores(DEMAND_SEED + i)[:, None]
                 used[i] *= anchor.usage.get(name, 1.0) * change**error
         used[self.on_ziips.rows] *= np.asarray(scenario.ziip_cost, float).reshape(-1, 1)
         return used
@@ -224,18 +225,19 @@ class System:
 
     def engine(self, name: str) -> str:
         """Kind of engine of a series; empty where there is no such series."""
-        law = self.laws.get(name)
-        return "" if law is None else law.engine
+        demand = self.demands.get(name)
+        return "" if demand is None else demand.engine
 
     def free_cps(self, usage: Mapping[str, Array], scenario: Scenario) -> Array:
         """Probability that a CP is free for eligible work, behind what is no less important than it."""
-        least = max((law.priority for law in self.laws.values() if law.engine == "ziip" and law.additive), default=0)
-        before = (usage[n] for n in self.capacity if n in usage and self.laws[n].priority <= least)
+        eligible = (one.priority for one in self.demands.values() if one.engine == "ziip" and one.additive)
+        least = max(eligible, default=0)
+        before = (usage[n] for n in self.busy_components if n in usage and self.demands[n].priority <= least)
         return 1.0 - erlang_c(sum(before, np.zeros((self.draws, 1))), self.partition.available(scenario))
 
     def blocks(self, loads: int) -> list[NDArray[np.intp]]:
         """The numbers of so many loads, in blocks that the processor's cache has room for."""
-        values = loads * self.draws * max(len(self.responses), len(self.laws))
+        values = loads * self.draws * max(len(self.responses), len(self.demands))
         return np.array_split(np.arange(loads), max(min(round(values / BLOCK), loads), 1))
 
     def at_rates(self, scenario: Scenario, *, responses: bool = True) -> State:
@@ -252,13 +254,13 @@ class System:
 
     def _ziip_busy(self, scenario: Scenario, used: Used) -> Array | None:
         """Busy zIIP cores, (draws, loads); None where there are none."""
-        if ZIIP_WORK not in self.laws:
+        if ZIIP_WORK not in self.demands:
             return None
         work = used.ziip_work * (1.0 - used.overflow)
         busy = self._by_work(ZIIP_WORK, work)
         if scenario.anchor is not None:
             change = np.log(np.maximum(busy, 1e-9) / np.maximum(scenario.anchor.ziip_modelled, 1e-9))
-            error = ZIIP_SD * self.deviates(ZIIP_SEED)[:, None]
+            error = ZIIP_SD * self.scores(ZIIP_SEED)[:, None]
             busy = scenario.anchor.ziip_busy * np.exp(change * (1.0 + error))
         return np.asarray(busy)
 
@@ -267,7 +269,7 @@ class System:
         pool = np.stack([self.partition.pool(scenario, one) for one in load])
         machine = self.partition.cpc(scenario)
         sd = CAPACITY_SD if machine is not None and machine.others else CAPACITY_SD / 3.0
-        error = 1.0 + sd * self.deviates(CAPACITY_SEED)[:, None]
+        error = 1.0 + sd * self.scores(CAPACITY_SEED)[:, None]
         return np.maximum((scenario.engines - self.deficit * (scenario.engines - pool)) * error, 1e-3)
 
     def waiting_share(self, state: State, one: ResponseModel) -> Array:
@@ -283,16 +285,16 @@ class System:
         shape = (len(self.levels), *used.busy.shape)
         load, moment, on_ziips, ziip_moment = (np.zeros(shape) for _ in range(4))
         places = {level: i for i, level in enumerate(self.levels)}
-        for name in self.capacity:
-            law = self.laws[name]
-            load[places[law.priority]] += used.by_series[name]
-            if law.regressor in self.numbers:
-                rate = np.maximum(self.stream(scenario, law.regressor), 1e-12)
-                moment[places[law.priority]] += 1e3 * used.by_series[name] ** 2 / rate
+        for name in self.busy_components:
+            demand = self.demands[name]
+            load[places[demand.priority]] += used.by_series[name]
+            if demand.regressor in self.class_index:
+                rate = np.maximum(self.class_rate(scenario, demand.regressor), 1e-12)
+                moment[places[demand.priority]] += 1e3 * used.by_series[name] ** 2 / rate
         for name in used.eligible:
-            law = self.laws[name]
-            if law.additive and law.regressor in self.numbers:
-                at, rate = places[law.priority], np.maximum(self.stream(scenario, law.regressor), 1e-12)
+            demand = self.demands[name]
+            if demand.additive and demand.regressor in self.class_index:
+                at, rate = places[demand.priority], np.maximum(self.class_rate(scenario, demand.regressor), 1e-12)
                 on_ziips[at] += used.by_series[name]
                 ziip_moment[at] += 1e3 * used.by_series[name] ** 2 / rate
         pool = self._pool(scenario, np.cumsum(load, axis=0))
@@ -316,9 +318,9 @@ class System:
         rates: dict[str, Array] = {}
         for one in self.responses:
             key = one.key
-            rate = np.maximum(self.stream(scenario, one.class_name), 1e-12)
+            rate = np.maximum(self.class_rate(scenario, one.class_name), 1e-12)
             service = 1e3 * sum((used.by_series[n] for n in one.series), np.zeros(used.busy.shape)) / rate
-            at = places[min((self.laws[n].priority for n in one.series), default=0)]
+            at = places[min((self.demands[n].priority for n in one.series), default=0)]
             short, long, foreign = one.short[:, None], one.long[:, None], one.machine[:, None]
             delay = _times(short * service, by_cp.short[at]) + long * by_cp.longer[at] * by_cp.size[at]
             delay = delay + _times(foreign * service, machine)
@@ -370,11 +372,11 @@ class System:
         deviating = np.where(one.noise < 0.0, 1.0 / (1.0 - one.noise), 1.0 + one.noise)[:, None]
         anchor = scenario.anchor
         if anchor is None or key not in anchor.response:
-            error = np.exp(one.interval_sd * self.deviates(RECORD_SEED + i))[:, None]
+            error = np.exp(one.interval_sd * self.scores(RECORD_SEED + i))[:, None]
             unrecorded = anchor is not None and bool(anchor.response)
             return np.asarray(modelled * deviating * (error if unrecorded else 1.0))
         sd = np.hypot(one.change_sd, SERVERS_SD) if self._servers_changed(scenario) else one.change_sd
-        error = sd * self.deviates(RESPONSE_SEED + i)[:, None]
+        error = sd * self.scores(RESPONSE_SEED + i)[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
             before, more = anchor.modelled_ms[key], anchor.waits[key]
             change = np.log(np.maximum(modelled + (more - 1.0) * waits, 1e-9) / np.maximum(before, 1e-9))
@@ -396,7 +398,7 @@ class System:
 
     def level(self, series: Sequence[str]) -> int:
         """Priority level of the work of some series, 0 the highest."""
-        return min((self.laws[name].priority for name in series), default=0)
+        return min((self.demands[name].priority for name in series), default=0)
 
     def _limits(
         self,
@@ -406,10 +408,10 @@ class System:
         rates: Mapping[str, Array],
     ) -> dict[str, Array]:
         """Adds the waits for limits to the responses of members; the utilization of each limit, (draws, loads)."""
-        keys = {self.numbers[stream]: (metric, stream) for metric, stream in using if stream in self.numbers}
+        keys = {self.class_index[name]: (metric, name) for metric, name in using if name in self.class_index}
         used: dict[str, Array] = {}
         for limit in (one for one in self.limits if one.holds_back(scenario.limits)):
-            numbers = [self.numbers[name] for name in limit.members]
+            numbers = [self.class_index[name] for name in limit.members]
             members = [n for n in numbers if n in keys]
             if not members:
                 continue

@@ -14,16 +14,16 @@ Each step that answers for something else than was measured multiplies figures b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from model.capacity import network_answers, sizing
-from model.capacity.adjustments import POPULATIONS, PREFIX, RATES, TRANSACTIONS
+from model.capacity.adjustments import POPULATIONS, RATES, TRANSACTIONS
 from model.capacity.answer import Answer, as_plain
 from model.capacity.bundle import has_conditions
-from model.capacity.network_answers import sweep_answers, without
-from model.capacity.values import ZIIPS, QuestionError
+from model.capacity.network_answers import Sweep, sweep_answers, without
+from model.capacity.values import QuestionError
 from model.published import users
 from model.published.counts import counts_in, measured_counts
 from model.published.loads import at_conditions, at_load
@@ -110,23 +110,14 @@ def figure_samples(
     return network_answers.figure_samples(bundle, system, at, side) if alone else None
 
 
-def sweep(
-    bundle: Mapping[str, Any],
-    system: str,
-    key: str,
-    values: Sequence[float],
-    *,
-    at: Question | None = None,
-    metrics: Sequence[str] = (),
-) -> dict[str, Any]:
+def sweep(bundle: Mapping[str, Any], system: str, over: Sweep) -> dict[str, Any]:
     """A prediction for each value of a key, with the figures measured at the levels of a condition; by the network
     where it alone answers."""
-    question, studied = dict(at or {}), Studied(bundle, system)
-    changes_system = key == ZIIPS or key.startswith(PREFIX)
-    if not changes_system and _network_alone(studied, {**question, key: values[0]}):
-        return network_answers.sweep(bundle, system, key, values, at=at, metrics=metrics)
-    swept = sweep_answers(predict, bundle, system, key, values, question, metrics)
-    return {**swept, "measured": as_plain(list(_measured_levels(studied, key, swept["at"], metrics)))}
+    studied = Studied(bundle, system)
+    if not over.changes_system and _network_alone(studied, {**over.at, over.key: over.values[0]}):
+        return network_answers.sweep(bundle, system, over)
+    swept = sweep_answers(predict, bundle, system, over)
+    return {**swept, "measured": as_plain(list(_measured_levels(studied, over._replace(at=swept["at"]))))}
 
 
 def _network_alone(studied: Studied, at: Question) -> bool:
@@ -138,19 +129,19 @@ def _network_alone(studied: Studied, at: Question) -> bool:
     return not conditions and ("point" not in loads or str(loads["point"]) in points)
 
 
-def _measured_levels(studied: Studied, key: str, at: Question, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _measured_levels(studied: Studied, over: Sweep) -> Iterator[dict[str, Any]]:
     """The figures at the levels that a condition was measured at, each with its measured value."""
-    for level in filter(number, studied.keys.get(key, ())):
+    for level in filter(number, studied.keys.get(over.key, ())):
         try:
-            answer = predict(studied.bundle, studied.name, {**at, key: level})
+            answer = predict(studied.bundle, studied.name, {**over.at, over.key: level})
         except QuestionError:
             continue
         figures = answer.evidence.get("figures", ())
         values = {(one["metric"], one["condition"]): one["measured"] for one in figures if "measured" in one}
         for output in answer.outputs:
             value = values.get((output.metric, output.condition))
-            if value is not None and (not metrics or output.metric in metrics):
-                plain = asdict(replace(output, condition=without(output.condition, (key,))))
+            if value is not None and (not over.metrics or output.metric in over.metrics):
+                plain = asdict(replace(output, condition=without(output.condition, (over.key,))))
                 yield {"at": float(level), "measured": value, **plain}
 
 

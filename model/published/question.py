@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import compress
 from typing import Any
 
-from model.capacity.adjustments import POPULATIONS, PREFIX, adjusted, asked, factor, quantity_of
+from model.capacity.adjustments import POPULATIONS, PREFIX, adjusted, choose_adjustments, factor, quantity_of
 from model.capacity.answer import Answer, Bottleneck, Output
 from model.capacity.parameters import adjustments_from_plain, cached
 from model.capacity.values import CHANGES, KEYS, NUMBERS, PREFIXES, QuestionError, not_understood
@@ -158,7 +158,7 @@ def by_condition(studied: Studied, at: Question) -> Answer:
 def _by_condition(studied: Studied, at: Question) -> Answer:
     plain = studied.conditions.get("adjustments", {})
     adjustments = cached(plain, "adjustments", lambda: adjustments_from_plain(plain))
-    rest, chosen = asked(at, adjustments, studied.levels)
+    rest, chosen = choose_adjustments(at, adjustments, studied.levels)
     outputs, figures = [], []
     quantities = set()
     notes: dict[str, list[str]] = {adjustment.note: [] for adjustment in chosen}

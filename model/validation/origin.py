@@ -199,7 +199,7 @@ def _taken(values: Array, index: NDArray[np.int64]) -> Array:
 
 def at_intervals(system: System, history: History) -> Scenario:
     """The load of every interval of a history: its rates, and its work without transactions."""
-    columns = [history.classes.index(name) if name in history.classes else -1 for name in system.streams]
+    columns = [history.classes.index(name) if name in history.classes else -1 for name in system.class_names]
     ended, thinking_s = (
         np.stack([values[:, c] if c >= 0 else np.zeros(len(history.seconds)) for c in columns], axis=1)
         for values in (history.ended, history.thinking_s())
@@ -229,15 +229,15 @@ def in_intervals(system: System, scenario: Scenario, seconds: Array) -> tuple[St
     scatter, _ = varying(system, scenario, seconds)
     change = np.abs(np.log(np.maximum(state.busy, 1e-9) / _usual_engines(system)))
     sd = np.hypot(scatter, DEMAND_SD * change)
-    state = replace(state, busy=state.busy * (1.0 + sd * system.deviates(SEED)[:, None]))
+    state = replace(state, busy=state.busy * (1.0 + sd * system.scores(SEED)[:, None]))
     responses = {}
     for i, one in enumerate(system.responses, start=1):
         response = state.response_ms[one.key]
         with np.errstate(invalid="ignore", divide="ignore"):
             change = np.abs(np.log(response / one.usual_ms)) if one.usual_ms > 0 else np.zeros(response.shape)
-        scatter = one.scatter(system.waiting_share(state, one), system.stream(scenario, one.class_name) * seconds)
+        scatter = one.scatter(system.waiting_share(state, one), system.class_rate(scenario, one.class_name) * seconds)
         sd = np.hypot(scatter, one.change_sd * np.nan_to_num(change, posinf=0.0))
-        responses[one.class_name] = response * np.exp(sd * system.deviates(SEED + i)[:, None])
+        responses[one.class_name] = response * np.exp(sd * system.scores(SEED + i)[:, None])
     return state, responses
 
 

@@ -48,7 +48,7 @@ def test_utilization_of_later_intervals_follows_from_rates_and_nearer_from_respo
     system = System(calibrate_lpar(series.rows(kept)))
     later, busy = series.rows(~kept), rows["cpu_util"]
     state = evaluate(system, at_intervals(system, later))
-    responses = {name: later.response_ms[:, c] for c, name in enumerate(system.streams)}
+    responses = {name: later.response_ms[:, c] for c, name in enumerate(system.class_names)}
     observed, *_ = as_observed(system, state.scenario, responses, SECONDS)
     known = evaluate(system, observed).busy
     low, high = np.quantile(known[1:], [0.05, 0.95], axis=0)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.capacity.bundle import streams_named
+from model.capacity.bundle import classes_named
 from model.capacity.evaluation import evaluate
 from model.capacity.figures import Figure, figure_draws
 from model.capacity.parameters import Limit, RecordedIntervals, TransactionClass
@@ -129,7 +129,7 @@ def test_a_class_without_transactions_has_no_response():
     system = System(HISTORY)
     state = evaluate(system, parse(system, {"rate.batch": 0}).scenario)
     specs = [
-        Figure("response_ms", "response_ms", response="response_ms", stream=name) for name in ("online", "batch")
+        Figure("response_ms", "response_ms", response="response_ms", transactions=name) for name in ("online", "batch")
     ]
     assert [figure_draws(system, state, spec) is None for spec in specs] == [False, True]
 
@@ -228,7 +228,7 @@ def test_a_name_that_stands_for_several_classes_is_refused_with_what_it_could_me
     classes = (TransactionClass("WEB", workload="A"), TransactionClass("B2", workload="WEB"))
     parameters = replace(HISTORY, classes=classes)
     with pytest.raises(QuestionError, match=r"service class: WEB; workload: B2"):
-        streams_named(parameters, "growth_pct.web", "web")
+        classes_named(parameters, "growth_pct.web", "web")
 
 
 @given(st.floats(-100.0, 1e6))

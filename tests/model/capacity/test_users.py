@@ -79,7 +79,7 @@ def test_users_at_several_loads_settle_beside_the_other_work_of_each():
     load = parse(system, {"when": "peak"}).scenario
     work = np.array([[0.0, 0.5, 1.0]])
     both = np.repeat(load.users, 3, axis=1), np.repeat(load.rates, 3, axis=1)
-    extra = {next(iter(system.laws)): work}
+    extra = {next(iter(system.demands)): work}
     together = replace(load, users=both[0], rates=both[1], extra=extra, others=0.5 + work, work=1.0 + 0.1 * work)
     found = evaluate(system, together).scenario.rates
     assert np.all(np.diff(found[0, :, 1]) < 0.0)
