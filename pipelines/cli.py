@@ -220,7 +220,7 @@ def explain(error: Exception) -> tuple[str, Exit]:
         "model.capacity.bundle.BundleError": Exit.NOT_READY,
         "model.registry.store.NoVersionError": Exit.QUESTION,
         "model.lab.errors.LabError": Exit.QUESTION,
-        "model.studies.comparison.errors.ComparisonError": Exit.QUESTION,
+        "model.studies.comparison.runs.ComparisonError": Exit.QUESTION,
         "model.published.catalogue.CatalogueError": Exit.QUESTION,
         "model.network.errors.NetworkError": Exit.QUESTION,
     }

@@ -37,8 +37,7 @@ def run(home: Home, systems: Sequence[str], reporter: Reporter) -> Mapping[str, 
     Systems that others follow from are rendered too. Raises EtalonError when a file cannot be loaded.
     """
     from model.lab.targets import renderable
-    from model.studies.reproduction.references import with_references
-    from model.studies.reproduction.verdicts import Marts, compare
+    from model.studies.reproduction.verdicts import Marts, compare, with_references
 
     scratch = Home(home.root / "reproduce")
     _clear(scratch)

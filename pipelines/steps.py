@@ -329,7 +329,7 @@ def validate_studies(home: Home) -> Any:
     from model.published.validation import validate as levels_left_out
 
     validation = levels_left_out(read_catalogue(marts=measured_figures(home)))
-    if not validation.cases:
+    if validation.cases.empty:
         remedy = "load such a system, for example with `etalon lab all`"
         raise EtalonError(f"no loaded system was measured at several levels of a condition; {remedy}", Exit.NOT_READY)
     return validation

@@ -77,8 +77,8 @@ def size(bundle: Mapping[str, Any], system: str, at: Question | None = None, **t
         sized = sizing.size(bundle, system, rest, **targets)
     else:
         loads, _ = parted(studied, rest)
-        asked = {key: value for key, value in sibling.question(loads).items() if key != "engines" or key in loads}
-        sized = sibling.named(sizing.size(bundle, sibling.system, asked, **targets), system)
+        loads_there = {key: value for key, value in sibling.question(loads).items() if key != "engines" or key in loads}
+        sized = sibling.named(sizing.size(bundle, sibling.system, loads_there, **targets), system)
     return {**sized, "at": dict(question), "notes": [*notes, *sized["notes"]]} if notes else sized
 
 

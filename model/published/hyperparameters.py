@@ -32,45 +32,36 @@ class VarianceComponents(Kernel):
     Parameters
     ----------
     matrices : ndarray of shape (terms, n, n)
-    log_sd : ndarray of shape (terms,)
+    sd : ndarray of shape (terms,)
+        `theta` has the logarithms.
     """
 
-    def __init__(self, matrices: Array, log_sd: Array) -> None:
-        self.matrices, self.log_sd = matrices, log_sd
+    def __init__(self, matrices: Array, sd: Array) -> None:
+        self.matrices, self.sd = matrices, sd
 
     @property
-    def hyperparameter_log_sd(self) -> Hyperparameter:
-        """All standard deviations, as one hyper-parameter on a logarithmic scale."""
-        return Hyperparameter("log_sd", "numeric", (1e-9, 1e9), len(self.log_sd))
-
-    @property
-    def theta(self) -> Array:
-        """Logarithms of the standard deviations."""
-        return self.log_sd
-
-    @theta.setter
-    def theta(self, theta: Array) -> None:
-        self.log_sd = theta
+    def hyperparameter_sd(self) -> Hyperparameter:
+        """All standard deviations, as one hyper-parameter."""
+        return Hyperparameter("sd", "numeric", (1e-9, 1e9), len(self.sd))
 
     def clone_with_theta(self, theta: Array) -> VarianceComponents:
-        """The same kernel with other standard deviations."""
-        return VarianceComponents(self.matrices, theta)
+        """The same kernel with other standard deviations; matrices are shared."""
+        return VarianceComponents(self.matrices, np.exp(theta))
 
     def __call__(self, X: Array, Y: Array | None = None, eval_gradient: bool = False) -> Any:
         """K at the cells of an index, and its gradient by theta, shape (n, n, terms)."""
         i = X[:, 0].astype(int)
         j = i if Y is None else Y[:, 0].astype(int)
-        parts = np.exp(2.0 * self.log_sd)[:, None, None] * self.matrices[:, i[:, None], j]
+        parts = self.sd[:, None, None] ** 2 * self.matrices[:, i[:, None], j]
         covariance = parts.sum(axis=0)
         return (covariance, 2.0 * np.moveaxis(parts, 0, -1)) if eval_gradient else covariance
 
     def diag(self, X: Array) -> Array:
         """The diagonal of K."""
-        i = X[:, 0].astype(int)
-        return np.asarray(np.exp(2.0 * self.log_sd) @ self.matrices[:, i, i], dtype=np.float64)
+        return np.diag(self(X))
 
     def is_stationary(self) -> bool:
-        """No: K hangs on which cells they are."""
+        """False: K depends on the cells."""
         return False
 
 
@@ -109,7 +100,7 @@ def fitted(max_iter: int, start: Mapping[str, Mapping[str, float]] | None = None
             best[free] = best_fit.x
             return best, float(best_fit.fun)
 
-        kernel = VarianceComponents(np.stack([*terms.values(), np.diag(noise)]), theta)
+        kernel = VarianceComponents(np.stack([*terms.values(), np.diag(noise)]), np.exp(theta))
         index = np.arange(len(target), dtype=np.float64)[:, None]
         process = GaussianProcessRegressor(kernel, alpha=error_variance, optimizer=optimizer if free.any() else None)
         process.fit(index, target)

@@ -131,11 +131,11 @@ class Published:
         """
         tables = {table.block[1]: table for table in self._conditions.of(system)}
         lent = {name for name, table in tables.items() if not self._conditions.measures(table, system)}
-        own = {(o.metric, written(o.condition)) for o in outputs if o.evidence["table"] not in lent}
+        of_system = {(o.metric, written(o.condition)) for o in outputs if o.evidence["table"] not in lent}
         kept: dict[tuple[str, str, float], Output] = {}
         for output in outputs:
             table = output.evidence["table"]
-            if table in lent and (output.metric, written(output.condition)) in own:
+            if table in lent and (output.metric, written(output.condition)) in of_system:
                 continue
             fixed = tables[table].fixed.get(system, {}) if table in tables else {}
             place = {key: "" if key in fixed else level for key, level in output.condition.items()}

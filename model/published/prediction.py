@@ -316,7 +316,7 @@ class Predictor:
         factor = scale(self._scales, names)
         if not _is_represented(group, cell):
             factor = max(factor, 1.0) * UNREPRESENTED
-        sd = min(sd * factor, MOST_SD)
+        sd = MOST_SD if self._unknown(table, cell) else min(sd * factor, MOST_SD)
         if outside and cell.x is not None:
             sd = math.hypot(sd, OUTSIDE_SD * min(abs(math.log(cell.x / x)) for x, _, _ in points))
         predictive = Predictive(mean, sd)

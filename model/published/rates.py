@@ -130,7 +130,7 @@ def _additions(
         return (), (), []
     metrics = [output.metric for output in answer.outputs]
     parts = {metric for metric in metrics if POINT in rest and metrics.count(metric) > 1}
-    known = frozenset((RATE, *at, *(output.metric for output in answered))) - parts
+    answered_metrics = frozenset((RATE, *at, *(output.metric for output in answered))) - parts
     if rest.keys() == at.keys():
         identities = [one for one in studied.conditions["identities"] if one["system"] == studied.name]
         tables = {entry["table"] for entry in (*studied.rows, *identities)}
@@ -138,7 +138,7 @@ def _additions(
             output
             for output, figure in zip(answer.outputs, answer.evidence["figures"], strict=True)
             if (figure["table"] in tables or not goes_with_rate(output.metric, output.unit))
-            and output.metric not in known
+            and output.metric not in answered_metrics
         )
         return more, (), _evidence(answer, more)
     rate = _rate_of(at, answered)
@@ -147,7 +147,7 @@ def _additions(
     must_be_positive(f"at.{RATE}", rate)
     # Without conditions the figures are the same whatever the load.
     part = {} if rest else studied.conditions
-    addition = cached(part, ("addition", studied.name, known), lambda: _addition(answer, known))
+    addition = cached(part, ("addition", studied.name, answered_metrics), lambda: _addition(answer, answered_metrics))
     growth = {measured: with_rate(rate / measured) for _, measured in addition.figures if measured is not None}
     moved = (
         output if measured is None or (by := with_load(output, growth[measured])) is None else scaled(output, by)
@@ -156,12 +156,12 @@ def _additions(
     return tuple(moved), addition.notes, addition.evidence
 
 
-def _addition(answer: Answer, known: Collection[str]) -> _Addition:
-    """The figures of an answer by the studies that can be given at another load, but for `known` metrics."""
+def _addition(answer: Answer, answered_metrics: Collection[str]) -> _Addition:
+    """The figures of an answer by the studies that can be given at another load, but for metrics that are answered."""
     measured = _measured(answer, RATE)
     figures: list[tuple[Output, float | None]] = []
     for output in answer.outputs:
-        if output.metric in known or POINT in output.condition.split("="):
+        if output.metric in answered_metrics or POINT in output.condition.split("="):
             continue
         if goes_with_rate(output.metric, output.unit):
             if (rate := measured(output.condition)) is not None:

@@ -1,17 +1,18 @@
 """Leave one level out: every level of every condition is predicted from the rest, with intervals scaled without it.
 
-Beside each error stands that of a naive answer: the mean of the neighbouring levels, the value at the system's other
-named level, or that of a sibling at the same level. Levels within the measured ones are judged apart from the first and
-the last.
+The baseline of each error is a naive answer: the mean of the neighbouring levels, the value at the system's other named
+level, or that of a sibling at the same level. Levels within the measured ones are a family apart from the first and the
+last.
 """
 
+from __future__ import annotations
+
 import math
-from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from model.capacity.adjustments import ITR, RATES
 from model.published.hyperparameters import FIT_ITERATIONS, REFIT_ITERATIONS, fitted
@@ -21,157 +22,143 @@ from model.published.prediction import Predictor
 from model.published.tables import PEAK, Tables, kind_of, spans
 
 STRUCTURE = "structure"
-"""Names the structure of a coupling facility, whose rates and service times are a family of their own."""
+"""The condition of the structure of a coupling facility, whose rates and service times are a family of their own."""
 LEAST_CASES = 3
 ROUNDING = 1e-6
 FAMILIES = {
     "s": "time", "ms": "time", "us": "time", "SU": "CPU", "engine time": "CPU", "1/s": "rate", "tran/s": "rate",
     "buffers": "buffers", "storage": "storage",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Case:
-    """One value that was left out, with its prediction and the naive one."""
-
-    system: str
-    table: str
-    family: str
-    metric: str
-    condition: Mapping[str, str]
-    left_out: str
-    measured: float
-    predicted: float
-    lo: float
-    hi: float
-    naive: float
-    rounding: float
-
-    @property
-    def error_pct(self) -> float:
-        """Distance from the measured value in per cent of it; NaN where that is zero."""
-        return _distance_pct(self.predicted, self.measured)
-
-    @property
-    def naive_error_pct(self) -> float:
-        """The same of the naive prediction."""
-        return _distance_pct(self.naive, self.measured)
-
-    @property
-    def half_width_pct(self) -> float:
-        """Half the 90 % interval in per cent of the measured value."""
-        return _distance_pct(self.hi, self.lo, self.measured) / 2.0
-
-    @property
-    def covered(self) -> bool:
-        """Whether the interval holds the measured value, or what is printed as zero."""
-        slack = ROUNDING * abs(self.measured) if self.measured else self.rounding
-        return self.lo - slack <= self.measured <= self.hi + slack
-
-    @property
-    def as_printed(self) -> bool:
-        """Whether the prediction is the measured value, as far as its digits tell."""
-        return abs(self.predicted - self.measured) <= self.rounding + ROUNDING * abs(self.measured)
-
-
-@dataclass(frozen=True)
-class Family:
-    """Errors of one sort of metric over numeric or over named levels, in per cent.
-
-    What is measured as zero has no error in per cent: such cases, `zeros` of all `cases`, count for the shares alone.
-    `as_printed_pct` says how many predictions are the measured value as far as its digits tell.
-    """
-
-    name: str
-    cases: int
-    zeros: int
-    median_pct: float
-    p95_pct: float
-    naive_median_pct: float
-    naive_p95_pct: float
-    coverage_pct: float
-    half_width_pct: float
-    as_printed_pct: float
-
-    @property
-    def better(self) -> bool:
-        """Whether the laws are at least as good as the naive answer in the median, or in the large errors.
-
-        With zeros alone there is nothing to compare, and it is not said to be worse.
-        """
-        nearer = self.median_pct <= self.naive_median_pct + 1e-9 or self.p95_pct < self.naive_p95_pct
-        return nearer or self.zeros == self.cases
+HEADS = {
+    "name": "family", "cases": "cases", "zeros": "zeros", "median_pct": "median %", "p95_pct": "95 %",
+    "naive_median_pct": "naive %", "naive_p95_pct": "naive 95 %", "coverage_pct": "covered %",
+    "half_width_pct": "half-width %", "as_printed_pct": "as printed %", "better_than_naive": "no worse",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class StudyValidation:
-    """All cases, their families, and the systems that have too few points to be judged."""
+    """The errors of predictions of figures that were left out.
 
-    cases: tuple[Case, ...]
-    families: tuple[Family, ...]
+    Attributes
+    ----------
+    cases : DataFrame
+        A row for each figure: system, table, family, metric, condition, what was left out (`left_out`), `measured`,
+        `predicted` with limits `lo` and `hi`, the `naive` answer, `rounding` (half a unit of the last printed digit),
+        `error_pct`, `naive_error_pct` and `half_width_pct` (in per cent of the measured value, NaN where that is zero),
+        whether it is `covered`, and whether the prediction is `as_printed`.
+    families : DataFrame
+        A row for each sort of metric over numeric or over named levels, see `summary`.
+    unjudged : tuple of str
+        Systems with too few figures to be judged.
+    """
+
+    cases: pd.DataFrame
+    families: pd.DataFrame
     unjudged: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "families": [_plain({**vars(family), "better_than_naive": family.better}) for family in self.families],
-            "coverage_pct": 100.0 * float(np.mean([case.covered for case in self.cases])),
+            "families": _plain(self.families),
+            "coverage_pct": 100.0 * float(self.cases.covered.mean()),
             "unjudged_systems": list(self.unjudged),
-            "cases": [
-                _plain({name: getattr(case, name) for name in (*vars(case), "error_pct", "naive_error_pct")})
-                for case in self.cases
-            ],
+            "cases": _plain(self.cases.drop(columns=["half_width_pct", "covered", "as_printed"])),
         }
 
     def to_text(self) -> str:
         """A table by family, then what could not be judged."""
-        head = (
-            "family                            cases  zeros  median %   95 %  naive %   95 %  covered %  half-width %  "
-            "as printed %"
+        better = self.families.better_than_naive
+        table = self.families.assign(better_than_naive=np.where(better, "", "worse"))
+        return "\n".join(
+            (
+                table.rename(columns=HEADS).to_string(index=False, float_format="{:.2f}".format),
+                f"no worse than the naive answer, in the median or at 95 %, in {better.sum()} of {len(better)} "
+                f"families; {100.0 * self.cases.covered.mean():.0f} % covered",
+                "values measured as zero have no error in %: only coverage and `as printed` count them",
+                f"too few points to be judged: {', '.join(self.unjudged) or 'none'}",
+            )
         )
-        lines = [head] + [
-            f"{f.name:33} {f.cases:5} {f.zeros:6} {f.median_pct:9.2f} {f.p95_pct:6.1f} {f.naive_median_pct:8.2f} "
-            f"{f.naive_p95_pct:6.1f} {f.coverage_pct:10.0f} {f.half_width_pct:13.2f} "
-            f"{f.as_printed_pct:13.0f}" + ("" if f.better else "  worse")
-            for f in self.families
-        ]
-        better = sum(family.better for family in self.families)
-        covered = 100.0 * float(np.mean([case.covered for case in self.cases]))
-        lines.append(
-            f"no worse than the naive answer, in the median or at 95 %, in {better} of {len(self.families)} families; "
-            f"{covered:.0f} % covered"
-        )
-        lines.append(
-            "values measured as zero have no error in %: only whether they are held, and as printed, is counted"
-        )
-        lines.append(f"too few points to be judged: {', '.join(self.unjudged) or 'none'}")
-        return "\n".join(lines)
 
 
 def validate(study: Study) -> StudyValidation:
-    """Leave every level out once; a series that two tables have counts once."""
-    whole = Tables(study.rows)
-    first = Predictor(whole, study.facts, choose=fitted(FIT_ITERATIONS))
-    start = first.hyperparameters()
-    experiments = left_out(whole, study.facts, fitted(REFIT_ITERATIONS, start))
+    """Leave every level out once."""
+    tables = Tables(study.rows)
+    start = Predictor(tables, study.facts, choose=fitted(FIT_ITERATIONS)).hyperparameters()
+    experiments = left_out(tables, study.facts, fitted(REFIT_ITERATIONS, start))
     figures = [figure for experiment in experiments for figure in experiment.figures()]
-    cases = []
+    rows = []
     for experiment in experiments:
         rescaled = experiment.rescaled(scales(figures, experiment.cells))
-        cases += [_case(experiment, figure) for figure in rescaled.figures()]
-    by_family: dict[str, list[Case]] = defaultdict(list)
-    for case in cases:
-        by_family[case.family].append(case)
-    families = tuple(family_of(name, cases_of_family) for name, cases_of_family in sorted(by_family.items()))
+        rows += [_case(experiment, figure) for figure in rescaled.figures()]
+    cases = judged(pd.DataFrame(rows))
     counts = {row.system: 0 for row in study.rows if row.judged}
-    for case in cases:
-        counts[case.system] += 1
+    counts |= {} if cases.empty else cases.system.value_counts().to_dict()
     unjudged = tuple(sorted(system for system, count in counts.items() if count < LEAST_CASES))
-    return StudyValidation(tuple(cases), families, unjudged)
+    return StudyValidation(cases, summary(cases), unjudged)
 
 
-def _how(experiment: LeftOut, figure: Figure) -> str:
-    """Where what was left out lies among what was not."""
+def judged(cases: pd.DataFrame) -> pd.DataFrame:
+    """Cases with their errors, half-widths and coverage, see `StudyValidation`."""
+    if cases.empty:
+        return cases.assign(family=[], measured=[], covered=[])
+    size = cases.measured.abs().where(cases.measured != 0)
+    slack = np.where(cases.measured != 0, ROUNDING * cases.measured.abs(), cases.rounding)
+    return cases.assign(
+        error_pct=100.0 * (cases.predicted - cases.measured).abs() / size,
+        naive_error_pct=100.0 * (cases.naive - cases.measured).abs() / size,
+        half_width_pct=50.0 * (cases.hi - cases.lo).abs() / size,
+        covered=(cases.lo - slack <= cases.measured) & (cases.measured <= cases.hi + slack),
+        as_printed=(cases.predicted - cases.measured).abs() <= cases.rounding + ROUNDING * cases.measured.abs(),
+    )
+
+
+def summary(cases: pd.DataFrame) -> pd.DataFrame:
+    """Errors by family, in per cent.
+
+    What is measured as zero has no error in per cent: such cases, `zeros` of all `cases`, count for the shares alone.
+    A family is `better_than_naive` where it is at least as good in the median, or in the large errors; with zeros alone
+    there is nothing to compare.
+    """
+    rows = []
+    for name, group in cases.groupby("family"):
+        row = {
+            "name": name,
+            "cases": len(group),
+            "zeros": int((group.measured == 0).sum()),
+            "median_pct": group.error_pct.median(),
+            "p95_pct": group.error_pct.quantile(0.95),
+            "naive_median_pct": group.naive_error_pct.median(),
+            "naive_p95_pct": group.naive_error_pct.quantile(0.95),
+            "coverage_pct": 100.0 * group.covered.mean(),
+            "half_width_pct": group.half_width_pct.median(),
+            "as_printed_pct": 100.0 * group.as_printed.mean(),
+        }
+        nearer = row["median_pct"] <= row["naive_median_pct"] + 1e-9 or row["p95_pct"] < row["naive_p95_pct"]
+        rows.append({**row, "better_than_naive": nearer or row["zeros"] == row["cases"]})
+    return pd.DataFrame(rows)
+
+
+def _case(experiment: LeftOut, figure: Figure) -> dict[str, Any]:
+    table, cell = experiment.table, figure.cell
+    unit = table.unit(cell)
+    family = FAMILIES.get(unit if unit in FAMILIES else kind_of(cell.metric, unit), "other")
+    if cell.metric in (*RATES, ITR):
+        family = "ITR" if cell.metric == ITR else "throughput"
+    elif cell.level(STRUCTURE) is not None:
+        family = "coupling facility"
+    elif cell.metric.startswith(PEAK):
+        family += " peaks"
+    return {
+        "system": cell.system, "table": cell.block[1], "family": f"{family}, {_place(experiment, figure)}",
+        "metric": cell.metric, "condition": table.condition(cell), "left_out": experiment.name,
+        "measured": figure.measured, "predicted": figure.value, "lo": figure.low, "hi": figure.high,
+        "naive": figure.naive, "rounding": table.rows[cell].rounding,
+    }  # fmt: skip
+
+
+def _place(experiment: LeftOut, figure: Figure) -> str:
+    """Where the left-out level lies among the others."""
     if experiment.single:
         return "single figures"
     rest, cell = experiment.predictor.tables.blocks[figure.cell.block], figure.cell
@@ -181,57 +168,7 @@ def _how(experiment: LeftOut, figure: Figure) -> str:
     return "levels within" if points and spans(points, cell.x) else "levels beyond"
 
 
-def _case(experiment: LeftOut, figure: Figure) -> Case:
-    table, cell = experiment.table, figure.cell
-    unit = table.unit(cell)
-    kind = unit if unit in FAMILIES else kind_of(cell.metric, unit)
-    family = FAMILIES.get(kind, "other")
-    if cell.metric in (*RATES, ITR):
-        family = "ITR" if cell.metric == ITR else "throughput"
-    elif cell.level(STRUCTURE) is not None:
-        family = "coupling facility"
-    elif cell.metric.startswith(PEAK):
-        family += " peaks"
-    return Case(
-        cell.system,
-        cell.block[1],
-        f"{family}, {_how(experiment, figure)}",
-        cell.metric,
-        table.condition(cell),
-        experiment.name,
-        figure.measured,
-        figure.value,
-        figure.low,
-        figure.high,
-        figure.naive,
-        table.rows[cell].rounding,
-    )
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values with None for what is no number."""
-    return {name: None if value != value else value for name, value in values.items()}
-
-
-def family_of(name: str, cases: list[Case]) -> Family:
-    """Errors, limits and digits of some cases."""
-    above = [case for case in cases if case.measured]
-    errors = [case.error_pct for case in above] or [math.nan]
-    naive = [case.naive_error_pct for case in above] or [math.nan]
-    return Family(
-        name,
-        len(cases),
-        len(cases) - len(above),
-        float(np.median(errors)),
-        float(np.quantile(errors, 0.95)),
-        float(np.median(naive)),
-        float(np.quantile(naive, 0.95)),
-        100.0 * float(np.mean([case.covered for case in cases])),
-        float(np.median([case.half_width_pct for case in above] or [math.nan])),
-        100.0 * float(np.mean([case.as_printed for case in cases])),
-    )
-
-
-def _distance_pct(one: float, other: float, base: float | None = None) -> float:
-    size = abs(other if base is None else base)
-    return 100.0 * abs(one - other) / size if size else math.nan
+def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows with None for what is no number."""
+    rows: list[dict[str, Any]] = frame.to_dict("records")
+    return [{key: None if isinstance(x, float) and math.isnan(x) else x for key, x in row.items()} for row in rows]

@@ -4,10 +4,8 @@ A run is a system and a set of its intervals. Every metric of a run is the ratio
 numerators and denominators the marts give; no metric is defined here.
 """
 
-from model.studies.comparison.errors import ComparisonError
-from model.studies.comparison.runs import Figure, Interval, Measure, Metric, Run, ratio_of_sums
-from model.studies.comparison.selection import Query, choose, parse
-from model.studies.comparison.steady import Stretch, steady_stretch
+from model.studies.comparison.runs import ComparisonError, Figure, Interval, Measure, Metric, Run, ratio_of_sums
+from model.studies.comparison.selection import Query, Stretch, choose, parse, steady_stretch
 from model.studies.comparison.verdicts import Band, Comparison, Row, Side, compare
 
 __all__ = [

@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 
+class ComparisonError(ValueError):
+    """Runs that do not exist or cannot be compared; the message lists the existing ones."""
+
+
 @dataclass(frozen=True)
 class Metric:
     """One metric of one workload; `workload` and `subject` are None for the whole system."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from scipy import stats
 
-from model.studies.comparison.errors import ComparisonError
-from model.studies.comparison.runs import Figure, Metric, Run
+from model.studies.comparison.runs import ComparisonError, Figure, Metric, Run
 
 #: Loads whose busy differs by no more than this, in percent points, are the same load.
 SAME_LOAD_POINTS = 1.0

@@ -4,12 +4,13 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from model.published.model import fit
 from model.published.observations import Observation, Study
 from model.published.reading import read_catalogue
-from model.published.validation import Case, StudyValidation, family_of, validate
+from model.published.validation import StudyValidation, judged, summary, validate
 
 
 def linear(system, base, slope, scatter, seed):
@@ -35,16 +36,16 @@ def found():
 
 
 def test_laws_beat_the_mean_of_neighbours_where_there_is_a_law(found):
-    beyond, within = found.families
+    beyond, within = found.families.itertuples()
     assert (beyond.name, within.name) == ("storage, levels beyond", "storage, levels within")
     assert (beyond.cases, within.cases) == (6, 12)
-    for family in found.families:
-        assert family.better
+    for family in (beyond, within):
+        assert family.better_than_naive
         assert family.median_pct < 2.0 < family.naive_median_pct
 
 
 def test_intervals_hold_about_what_they_promise(found):
-    assert sum(family.cases * family.coverage_pct for family in found.families) >= 18 * 75.0
+    assert 100.0 * found.cases.covered.mean() >= 75.0
 
 
 def test_a_system_of_one_point_is_said_to_be_unjudged():
@@ -66,9 +67,9 @@ def test_every_reference_system_with_a_number_can_be_asked():
 
 def test_a_prediction_that_rounds_to_what_is_printed_is_told_apart(found):
     """Storage is predicted within 50 KB, and not to the last bit of a float."""
-    assert all(family.as_printed_pct == 0.0 for family in found.families)
+    assert not found.cases.as_printed.any()
     rows = [replace(row, rounding=50.0) for i in range(2) for row in linear(f"s{i}", 100, 5, 0.01, i)]
-    assert all(family.as_printed_pct == 100.0 for family in validate(Study(tuple(rows), (), {})).families)
+    assert validate(Study(tuple(rows), (), {})).cases.as_printed.all()
 
 
 def test_what_is_printed_with_a_digit_less_is_rounded_ten_times_as_much():
@@ -79,16 +80,16 @@ def test_what_is_printed_with_a_digit_less_is_rounded_ten_times_as_much():
 
 
 def test_what_is_printed_as_zero_is_held_within_its_digits_and_has_no_error_in_per_cent():
-    def case(measured, predicted, lo, hi):
-        return Case("s", "t", "time", "iit", {}, "itself", measured, predicted, lo, hi, 0.1, 0.05)
-
-    held, missed, known = case(0.0, 0.1, 0.04, 0.2), case(0.0, 0.1, 0.06, 0.2), case(10.0, 11.0, 9.0, 12.0)
-    assert (held.covered, missed.covered) == (True, False)
-    both = family_of("time", [held, missed, known])
+    columns = ("measured", "predicted", "lo", "hi", "naive", "rounding", "family", "system")
+    values = [(0.0, 0.1, 0.04, 0.2), (0.0, 0.1, 0.06, 0.2), (10.0, 11.0, 9.0, 12.0)]
+    rows = [dict(zip(columns, (*value, 0.1, 0.05, "time", "s"), strict=True)) for value in values]
+    cases = judged(pd.DataFrame(rows))
+    assert cases.covered.tolist() == [True, False, True]
+    (both,) = summary(cases).itertuples()
     assert (both.cases, both.zeros) == (3, 2)
     assert (both.median_pct, both.half_width_pct) == pytest.approx((10.0, 15.0))
     assert both.coverage_pct == pytest.approx(200.0 / 3.0)
-    alone = StudyValidation((held,), (family_of("time", [held]),), ())
+    alone = StudyValidation(cases[:1], summary(cases[:1]), ())
     plain = json.loads(json.dumps(alone.to_dict(), allow_nan=False))
     assert plain["cases"][0]["error_pct"] is None and plain["families"][0]["median_pct"] is None
     assert "measured as zero have no error" in alone.to_text()

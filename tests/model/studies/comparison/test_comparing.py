@@ -27,8 +27,7 @@ from model.studies.comparison import (
     parse,
     ratio_of_sums,
 )
-from model.studies.comparison.charts import Bars, Lines
-from model.studies.comparison.pictures import figures, pictures
+from model.studies.comparison.pictures import Bars, Lines, figures, pictures
 from model.studies.comparison.report import as_csv, as_dict, document, heads, shown
 from model.studies.comparison.runs import Part, aggregate, from_rows, run
 from model.studies.comparison.verdicts import About

@@ -8,8 +8,7 @@ import pytest
 from model.published import catalogue
 from model.studies.document import markdown
 from model.studies.reproduction import report
-from model.studies.reproduction.references import with_references
-from model.studies.reproduction.verdicts import EQUAL, EXCEPTED, FAILING, STATEMENT, Marts, compare
+from model.studies.reproduction.verdicts import EQUAL, EXCEPTED, FAILING, STATEMENT, Marts, compare, with_references
 from pipelines import pages
 
 FAST_PATH = "ims10-base-fp"
