@@ -163,8 +163,10 @@ def _moved(studied: Studied, loads: Question, conditions: Question) -> Answer:
     moved = scale(measured, change, at).outputs
     if BUSY in loads:
         busy_pct = float(loads[BUSY])
-        ends = {"value": busy_pct, "lo": busy_pct, "hi": busy_pct}
-        moved = tuple(replace(one, **ends) if one.metric == BUSY and one.value else one for one in moved)
+        moved = tuple(
+            replace(one, value=busy_pct, lo=busy_pct, hi=busy_pct) if one.metric == BUSY and one.value else one
+            for one in moved
+        )
     notes = (*by_studies.notes, *after.notes, *unchanged(measured, moved))
     extrapolated = measured.extrapolated or after.extrapolated
     return replace(_combined(after, measured, at, moved, notes), extrapolated=extrapolated)
