@@ -1,6 +1,7 @@
 """Every output figure goes through a prediction, a comparison, a simulation and a what-if adjustment."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from model.capacity.figures import QUANTITIES, figures_of
 from model.capacity.parameters import Limit, ZiipPool
 from model.capacity.simulation import simulate_system
 from tests.cases.systems import RECORDED, demand, response
+from tests.shared import ROOT
 
 DEARER = 1.1
 
@@ -63,6 +65,14 @@ def answered(answer):
 def test_the_systems_of_these_tests_have_every_quantity(both):
     forms = {figure.form for one in both["systems"].values() for figure in figures_of(one)}
     assert forms == QUANTITIES.keys()
+
+
+def test_every_figure_of_an_lpar_has_a_name_on_the_page_and_a_meaning_in_the_docs():
+    metrics = {figure.metric for figure in figures_of(lpar())} - {"shop_tps"}
+    words = (ROOT / "serve" / "page" / "words.js").read_text(encoding="utf-8").partition("const ENDINGS")[0]
+    assert metrics <= set(re.findall(r"^  (\w+): \"", words, re.MULTILINE)), "add it to NAMES of words.js"
+    table = (ROOT / "docs" / "model.md").read_text(encoding="utf-8").partition("### Figures\n")[2].partition("\n## ")[0]
+    assert metrics <= set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)), "add it to the figures of docs/model.md"
 
 
 @pytest.mark.parametrize("system", ["PRDA", "shop"])
