@@ -243,15 +243,15 @@ def _laws(answer: Mapping[str, Any]) -> list[str]:
 
 def basis(answer: Mapping[str, Any]) -> list[str]:
     """Model version, calibration and warnings, one line each."""
-    seen = answer["evidence"]
+    evidence = answer["evidence"]
     if _by_laws_alone(answer):
         return _laws(answer)
-    low, high = seen["etr_tps"]
+    low, high = evidence["etr_tps"]
     rates = figure(low, 6) if low == high else f"{figure(low, 6)} to {figure(high, 6)}"
-    data = counted(seen["points"], "measured point")
-    if seen["period"]:
-        data = f"{counted(seen['intervals'], 'interval')} from {seen['period'][0]} to {seen['period'][1]}"
-    load = f"{rates} transactions/s on {seen['engines']:g} engines"
+    data = counted(evidence["points"], "measured point")
+    if evidence["period"]:
+        data = f"{counted(evidence['intervals'], 'interval')} from {evidence['period'][0]} to {evidence['period'][1]}"
+    load = f"{rates} transactions/s on {evidence['engines']:g} engines"
     lines = [f"  model {answer['model_version']}, calibrated on {data} ({load})"]
     return lines + [f"  note: {note}" for note in answer.get("notes", ())]
 
@@ -455,10 +455,10 @@ def explanation(breakdown: Mapping[str, Any]) -> str:
 def replay(system: str, at: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
     """Recorded and replayed responses for a reader, class by class."""
     shown = [
-        {"class": row["class"], "what": what, "transactions": row["transactions"], **row[what]}
-        | ({"wasserstein": row["wasserstein"], "ks": row["ks"]} if what == "replayed" else {})
+        {"class": row["class"], "what": kind, "transactions": row["transactions"], **row[kind]}
+        | ({"wasserstein": row["wasserstein"], "ks": row["ks"]} if kind == "replayed" else {})
         for row in rows
-        for what in ("recorded", "replayed")
+        for kind in ("recorded", "replayed")
     ]
     times = {"mean_ms": "mean ms", "p50_ms": "median ms", "p90_ms": "90 % ms", "p99_ms": "99 % ms"}
     heads = {"class": "class", "what": "", "transactions": "transactions", **times}

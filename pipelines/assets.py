@@ -48,10 +48,10 @@ def run_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> night.RunOfNight
     """A run as nights know it."""
     record = instance.get_run_record_by_id(run.run_id)
     assert record is not None
-    made = record.create_timestamp.astimezone(dt.UTC)
-    given = run.tags.get(DAY)
-    day = dt.date.fromisoformat(given) if given else made.date() - dt.timedelta(days=1)
-    return night.RunOfNight(run.run_id, made, day)
+    created = record.create_timestamp.astimezone(dt.UTC)
+    tag = run.tags.get(DAY)
+    day = dt.date.fromisoformat(tag) if tag else created.date() - dt.timedelta(days=1)
+    return night.RunOfNight(run.run_id, created, day)
 
 
 class Engine(dg.ConfigurableResource):

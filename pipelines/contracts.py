@@ -20,14 +20,14 @@ SELECTED = re.compile(r"(?:metric\('(\w+)'[^\n]*\}\} )?as (\w+),?$|^  (?:\w+\.)?
 """A selected column with the metric that makes it, or with its name alone."""
 
 
-def made() -> dict[Path, str]:
+def contents() -> dict[Path, str]:
     """Every contract with its metrics as the registry has them."""
     return {path: contract(path) for path in sorted(MARTS.rglob("*.yml"))}
 
 
 def drift() -> list[Path]:
     """Contracts that are not what the registry says."""
-    return [path for path, text in made().items() if path.read_text(encoding="utf-8") != text]
+    return [path for path, text in contents().items() if path.read_text(encoding="utf-8") != text]
 
 
 def contract(path: Path) -> str:
@@ -51,12 +51,12 @@ def _with_new_columns(text: str, made_by: str) -> str:
     before, registry = "", metrics.registry()
     _, _, last_select = made_by.rpartition("\nselect\n")
     for metric, named, plain in SELECTED.findall(last_select):
-        column, there = named or plain, re.compile(BLOCK.format(before), re.MULTILINE)
+        column, anchor = named or plain, re.compile(BLOCK.format(before), re.MULTILINE)
         block = re.search(BLOCK.format(column), text, re.MULTILINE)
-        if metric and (block is None or block[0].count("\n") == 1) and there.search(text):
+        if metric and (block is None or block[0].count("\n") == 1) and anchor.search(text):
             text = text.replace(block[0], "") if block else text
             new = _column(column, registry[metric]).replace("\\", r"\\")
-            text = there.sub(rf"\g<0>{new}", text, count=1)
+            text = anchor.sub(rf"\g<0>{new}", text, count=1)
         before = column if re.search(BLOCK.format(column), text, re.MULTILINE) else before
     return text
 
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
     group.add_argument("--write", action="store_true", help="write what differs")
     group.add_argument("--check", action="store_true", help="only list what differs")
     options = parser.parse_args(arguments)
-    paths, contracts = drift(), made()
+    paths, contracts = drift(), contents()
     for path in paths:
         if options.write:
             path.write_text(contracts[path], encoding="utf-8")

@@ -51,16 +51,16 @@ def landed(context: dg.SensorEvaluationContext) -> dg.SensorResult:
     before = json.loads(context.cursor or "{}")
     marks = {str(path): landing.fingerprint([path]) for path, why_left in landing.files(folder, rules) if not why_left}
     # Marks of the look before, and whether a run was requested for the file as it is.
-    seen = {path: [mark, before.get(path) == [mark, True]] for path, mark in marks.items()}
+    looks = {path: [mark, before.get(path) == [mark, True]] for path, mark in marks.items()}
     new = [
-        path for path, (mark, is_requested) in seen.items() if before.get(path) == [mark, False] and not is_requested
+        path for path, (mark, is_requested) in looks.items() if before.get(path) == [mark, False] and not is_requested
     ]
     if not new:
-        return dg.SensorResult(skip_reason=f"no new complete file in {folder}", cursor=json.dumps(seen))
+        return dg.SensorResult(skip_reason=f"no new complete file in {folder}", cursor=json.dumps(looks))
     for path in new:
-        seen[path][1] = True
+        looks[path][1] = True
     key = hashlib.sha256(json.dumps([[path, marks[path]] for path in new]).encode()).hexdigest()[:16]
-    return dg.SensorResult(run_requests=[dg.RunRequest(run_key=f"landed-{key}")], cursor=json.dumps(seen))
+    return dg.SensorResult(run_requests=[dg.RunRequest(run_key=f"landed-{key}")], cursor=json.dumps(looks))
 
 
 def _dead(instance: dg.DagsterInstance) -> str | None:

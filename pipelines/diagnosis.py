@@ -57,26 +57,26 @@ def examine(home: Home, folder: Path) -> list[Finding]:
         "kernels": _kernels,
         "ports": _ports,
     }
-    return [finding for what, look in looks.items() for finding in _guarded(what, home, look)]
+    return [finding for subject, look in looks.items() for finding in _guarded(subject, home, look)]
 
 
-def _guarded(what: str, home: Home, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+def _guarded(subject: str, home: Home, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     """What a look finds; that it cannot look is a finding too, and the others go on."""
     try:
         yield from look()
     except OSError as error:
         yield Finding(
-            what, "bad", f"{error.filename}: {error.strerror}", f"correct its permissions, or those of {home.root}"
+            subject, "bad", f"{error.filename}: {error.strerror}", f"correct its permissions, or those of {home.root}"
         )
     except Exception as error:
         message = f"could not be examined: {type(error).__name__}: {' '.join(str(error).split())}"
-        yield Finding(what, "bad", message, "report it, with the output of `etalon doctor --json`")
+        yield Finding(subject, "bad", message, "report it, with the output of `etalon doctor --json`")
 
 
 def _python() -> Iterator[Finding]:
-    here = ".".join(map(str, sys.version_info[:3]))
+    version = ".".join(map(str, sys.version_info[:3]))
     right = (3, 11) <= sys.version_info[:2] < (3, 14)
-    yield Finding("python", "good" if right else "bad", here, "" if right else "use Python 3.11, 3.12 or 3.13")
+    yield Finding("python", "good" if right else "bad", version, "" if right else "use Python 3.11, 3.12 or 3.13")
 
 
 def _packages() -> Iterator[Finding]:
@@ -116,8 +116,8 @@ def _home(home: Home) -> Iterator[Finding]:
     try:
         home.require_writable()
     except EtalonError as error:
-        seen, _, remedy = str(error).partition("; ")
-        yield Finding("home", "bad", seen, remedy)
+        message, _, remedy = str(error).partition("; ")
+        yield Finding("home", "bad", message, remedy)
         return
     yield Finding("home", "good", str(home.root))
     free = shutil.disk_usage(home.root).free
@@ -159,8 +159,8 @@ def _settings(home: Home) -> Iterator[Finding]:
         try:
             registry.require_reachable(rules.registry_server)
         except registry.RegistryDamagedError as error:
-            seen, _, remedy = str(error).rpartition("; ")
-            yield Finding("mlflow_server", "bad", seen, remedy)
+            message, _, remedy = str(error).rpartition("; ")
+            yield Finding("mlflow_server", "bad", message, remedy)
     source = "defaults (no file)" if not (home.root / settings.FILE).exists() else settings.FILE
     yield Finding("settings", "good", settings.without_password(f"{source}; files land in {folder}"))
 
@@ -180,8 +180,8 @@ def _warehouse(home: Home) -> Iterator[Finding]:
                 "warehouse", "note", f"in use by another process ({str(error).splitlines()[0]})", "wait for it"
             )
             return
-        seen, _, remedy = (home.fault(error) or "").rpartition("; ")
-        message = seen or f"{home.warehouse}: {str(error).splitlines()[0]}"
+        fault, _, remedy = (home.fault(error) or "").rpartition("; ")
+        message = fault or f"{home.warehouse}: {str(error).splitlines()[0]}"
         yield Finding(
             "warehouse", "bad", message, remedy or "restore a backup, or move it away and load the files again"
         )
@@ -199,8 +199,8 @@ def _snapshot(home: Home) -> Iterator[Finding]:
     try:
         connected(home.snapshot).close()
     except SnapshotDamaged as error:
-        seen, _, remedy = str(error).rpartition("; ")
-        yield Finding("snapshot", "bad", seen, remedy)
+        message, _, remedy = str(error).rpartition("; ")
+        yield Finding("snapshot", "bad", message, remedy)
         return
     age = time.time() - home.snapshot.stat().st_mtime
     old = age > OLD_SNAPSHOT_S
@@ -249,16 +249,16 @@ def _custom_files(home: Home) -> Iterator[Finding]:
         "prices": steps.prices,
         "alerts": lambda home: rules.read(home, steps.calendar(home)),
     }
-    for what, look in looks.items():
+    for subject, look in looks.items():
         try:
             look(home)
         except (EtalonError, ValueError) as error:
-            yield Finding(what, "bad", str(error), "correct the file, or move it away")
+            yield Finding(subject, "bad", str(error), "correct the file, or move it away")
 
 
-def _damaged(what: str, error: StateDamaged) -> Finding:
-    seen, _, remedy = str(error).rpartition("; ")
-    return Finding(what, "bad", seen, remedy)
+def _damaged(subject: str, error: StateDamaged) -> Finding:
+    message, _, remedy = str(error).rpartition("; ")
+    return Finding(subject, "bad", message, remedy)
 
 
 def _kernels() -> Iterator[Finding]:

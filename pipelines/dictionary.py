@@ -235,10 +235,10 @@ def drift(database: Path | None = None) -> list[Path]:
 
 def write(database: Path | None = None) -> list[Path]:
     """Write the pages that differ."""
-    changed, made = drift(database), files(database)
+    changed, pages = drift(database), files(database)
     (ROOT / FOLDER).mkdir(parents=True, exist_ok=True)
     for path in changed:
-        (ROOT / path).write_text(made[path], encoding="utf-8")
+        (ROOT / path).write_text(pages[path], encoding="utf-8")
     return changed
 
 

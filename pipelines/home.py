@@ -218,8 +218,8 @@ class Home:
         """What to say when the state folder, or a path in it, cannot be used."""
         path = str(self.root) if error.filename is None else str(error.filename)
         where = "" if path == str(self.root) or not path.startswith(str(self.root)) else f", at {path}"
-        what = "is a file" if os.path.isfile(self.root) else f"cannot be written: {error.strerror}{where}"  # noqa: PTH113
+        problem = "is a file" if os.path.isfile(self.root) else f"cannot be written: {error.strerror}{where}"  # noqa: PTH113
         return (
-            f"ETALON_HOME ({self.root}) {what}; name a folder of yours with --home or ETALON_HOME, or correct its "
+            f"ETALON_HOME ({self.root}) {problem}; name a folder of yours with --home or ETALON_HOME, or correct its "
             "permissions"
         )

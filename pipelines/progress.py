@@ -70,8 +70,8 @@ class Reporter:
 
 
 @contextmanager
-def compiling(what: str) -> Iterator[None]:
-    """Say on standard error when a block has numba compile `what`: the first time, that takes tens of seconds."""
+def compiling(subject: str) -> Iterator[None]:
+    """Say on standard error when a block has numba compile `subject`: the first time, that takes tens of seconds."""
     from numba.core import event
 
     class CompileNotice(event.Listener):
@@ -80,7 +80,7 @@ def compiling(what: str) -> Iterator[None]:
         def on_start(self, event: object) -> None:
             if not self.is_shown:
                 self.is_shown = True
-                sys.stderr.write(f"compiling {what}; this happens once and takes up to a minute\n")
+                sys.stderr.write(f"compiling {subject}; this happens once and takes up to a minute\n")
                 sys.stderr.flush()
 
         def on_end(self, event: object) -> None:

@@ -60,12 +60,12 @@ class Spark:
         from pyspark.serializers import CPickleSerializer
 
         form = CPickleSerializer()
-        given = [form.dumps(item) for item in items]
-        if not given:
+        payloads = [form.dumps(item) for item in items]
+        if not payloads:
             return
-        shared = self._session.sparkContext.broadcast(given)
+        shared = self._session.sparkContext.broadcast(payloads)
         # A row for each partition, and so an item for each task.
-        numbers = self._session.range(0, len(given), 1, len(given))
+        numbers = self._session.range(0, len(payloads), 1, len(payloads))
         try:
             rows = numbers.mapInArrow(_task(function, shared), "id long, result binary").collect()
         except self._failure as error:

@@ -519,10 +519,10 @@ def versions(home: Home) -> list[Mapping[str, Any]]:
     return list(listed["versions"])
 
 
-def require(path: Path, what: str, remedy: str) -> None:
+def require(path: Path, problem: str, remedy: str) -> None:
     """Raise a NOT_READY error naming the path and the remedy unless it exists."""
     if not path.exists():
-        raise EtalonError(f"{what} at {path}: {remedy}", Exit.NOT_READY)
+        raise EtalonError(f"{problem} at {path}: {remedy}", Exit.NOT_READY)
 
 
 def require_snapshot(home: Home) -> None:

@@ -32,7 +32,7 @@ class TableFiles:
         # What is entered later is left sooner: every thread has ended when the files are closed.
         self._files, self._stack = stack.enter_context(ExitStack()), stack
         self._threads = self._writers(max(cores() - 1, 1))
-        self._begun: dict[str, Future[None]] = {}
+        self._writes: dict[str, Future[None]] = {}
         self._buffer = RowBuffer(self._begin if folder else self._write, _BUFFER_BYTES if folder else 0)
 
     def add(self, table: str, rows: Any) -> None:
@@ -50,7 +50,7 @@ class TableFiles:
         self._threads = self._writers(cores())
         self._buffer.write()
         closed = []
-        for table, begun in self._begun.items():
+        for table, begun in self._writes.items():
             begun.result()
             closed.append(self._threads.submit(self._open[table][0].close))
         for closing in closed:
@@ -61,9 +61,9 @@ class TableFiles:
 
     def _begin(self, table: str, rows: Any) -> None:
         """Write rows in another thread, once those before them are written."""
-        if table in self._begun:
-            self._begun[table].result()
-        self._begun[table] = self._threads.submit(self._write, table, rows)
+        if table in self._writes:
+            self._writes[table].result()
+        self._writes[table] = self._threads.submit(self._write, table, rows)
 
     def _write(self, table: str, rows: Any) -> None:
         if table not in self._open:

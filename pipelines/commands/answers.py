@@ -205,9 +205,9 @@ def batch(
     from serve import problems
     from serve.answering import answer
 
-    given = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    content = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     try:
-        body = many.BatchQuestion.model_validate(json.loads(given))
+        body = many.BatchQuestion.model_validate(json.loads(content))
     except json.JSONDecodeError as error:
         raise EtalonError(f"{file}: is not JSON: {error}", Exit.QUESTION) from error
     except ValidationError as error:
@@ -219,13 +219,13 @@ def batch(
     typer.echo(documents.dumps(json.loads(answers), indent=2))
 
 
-def keys(given: list[str] | None, option: str = "--at") -> dict[str, float | str]:
+def keys(items: list[str] | None, option: str = "--at") -> dict[str, float | str]:
     """`["etr_tps=5,ims_version=V10"]` as a mapping; keys of loads and engines take numbers only.
 
     A separator that no KEY= follows belongs to the value, as in the level `513 databases, 6-way`.
     """
     values: dict[str, float | str] = {}
-    for pair in (part for item in given or () for part in re.split(SEPARATOR, item)):
+    for pair in (part for item in items or () for part in re.split(SEPARATOR, item)):
         key, equals, value = (piece.strip() for piece in pair.partition("="))
         if not equals or not key or not value:
             raise typer.BadParameter(f"{option} must be KEY=VALUE (got {pair!r})")
@@ -255,19 +255,19 @@ def _typed(key: str, value: str, option: str) -> float | str:
         return value
 
 
-def planned(plan: Path | None, given: list[str] | None) -> dict[str, float | str]:
+def planned(plan: Path | None, items: list[str] | None) -> dict[str, float | str]:
     """The keys of a plan, and those of ``--at``, which go before them."""
     if plan is None:
-        return keys(given)
+        return keys(items)
     from pipelines import plans
 
-    return {**plans.read(plan), **keys(given)}
+    return {**plans.read(plan), **keys(items)}
 
 
-def response_target(given: list[str] | None) -> float | dict[str, float] | None:
+def response_target(items: list[str] | None) -> float | dict[str, float] | None:
     """`["40"]` as the target of every class, `["ONLHI=40", "BATCH=4000"]` as those of classes; None for none."""
     option, targets = "--max-response-ms", dict[str, float]()
-    for name, equals, value in (item.rpartition("=") for item in given or ()):
+    for name, equals, value in (item.rpartition("=") for item in items or ()):
         name = name.strip()
         try:
             number = float(value)
@@ -283,17 +283,17 @@ def response_target(given: list[str] | None) -> float | dict[str, float] | None:
     return targets.get("", targets or None)
 
 
-def span(given: str) -> tuple[str, float, float, int | None]:
+def span(spec: str) -> tuple[str, float, float, int | None]:
     """`etr_tps=100:200:11` as key, first and last value, and the number of steps if given."""
-    key, equals, values = (piece.strip() for piece in given.partition("="))
+    key, equals, values = (piece.strip() for piece in spec.partition("="))
     parts = values.split(":")
     try:
         first, last = float(parts[0]), float(parts[1])
         count = int(parts[2]) if len(parts) > 2 else None
     except (ValueError, IndexError):
-        raise typer.BadParameter(f"must be KEY=FROM:TO or KEY=FROM:TO:STEPS (got {given!r})") from None
+        raise typer.BadParameter(f"must be KEY=FROM:TO or KEY=FROM:TO:STEPS (got {spec!r})") from None
     if not key or not equals or len(parts) > 3:
-        raise typer.BadParameter(f"must be KEY=FROM:TO or KEY=FROM:TO:STEPS (got {given!r})")
+        raise typer.BadParameter(f"must be KEY=FROM:TO or KEY=FROM:TO:STEPS (got {spec!r})")
     return key, first, last, count
 
 

@@ -82,15 +82,15 @@ def r4ha(
     typer.echo(f"  note: {bill.note}")
 
 
-def _month(given: str | None) -> dt.date | None:
-    if given is None:
+def _month(month: str | None) -> dt.date | None:
+    if month is None:
         return None
-    if not re.fullmatch(r"\d{4}-\d{2}(-\d{2})?", given):
-        raise EtalonError(f"--month {given}: write it as 2026-11", Exit.USAGE)
+    if not re.fullmatch(r"\d{4}-\d{2}(-\d{2})?", month):
+        raise EtalonError(f"--month {month}: write it as 2026-11", Exit.USAGE)
     try:
-        return dt.date.fromisoformat(f"{given[:7]}-02")
+        return dt.date.fromisoformat(f"{month[:7]}-02")
     except ValueError:
-        raise EtalonError(f"--month {given}: no such month; write it as 2026-11", Exit.USAGE) from None
+        raise EtalonError(f"--month {month}: no such month; write it as 2026-11", Exit.USAGE) from None
 
 
 def _minute(local: str) -> str:

@@ -126,7 +126,7 @@ def retain() -> None:
 
     home = Home.from_environment()
     dropped = retention.retain(home, settings.read(home).retain, dt.datetime.now(dt.UTC).date())
-    rows = [{"table": name, "rows dropped": gone} for name, gone in dropped.items()]
+    rows = [{"table": name, "rows dropped": rows_dropped} for name, rows_dropped in dropped.items()]
     typer.echo(text.table(rows) if rows else "no data are older than their retention")
 
 
@@ -166,8 +166,8 @@ def migrate() -> None:
     typer.echo(copies.migrate(Home.from_environment()))
 
 
-def _day(given: str | None) -> dt.date | None:
+def _day(day: str | None) -> dt.date | None:
     try:
-        return None if given is None else dt.date.fromisoformat(given)
+        return None if day is None else dt.date.fromisoformat(day)
     except ValueError:
-        raise EtalonError(f"--day {given}: write it as 2026-11-21", Exit.USAGE) from None
+        raise EtalonError(f"--day {day}: write it as 2026-11-21", Exit.USAGE) from None

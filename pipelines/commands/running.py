@@ -37,9 +37,9 @@ def serve(
     from serve.server import run
     from serve.settings import settings as configured
 
-    given: dict[str, Any] = {"home": Home.from_environment().root}
-    given |= {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-    settings = configured(**given)
+    overrides: dict[str, Any] = {"home": Home.from_environment().root}
+    overrides |= {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    settings = configured(**overrides)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -18,11 +18,11 @@ _MOST_NAMES, _LONGEST = 3, 300
 def of_report(report: Any, folder: Path) -> dict[str, Any]:
     """An `ingest.warehouse.FileReport` as plain values; files are called as they are in the landing folder."""
     values = dict(report.to_dict())
-    here = {name: values[name] and values[name].replace(f"{folder}/", "") for name in ("path", "message")}
-    return {**values, **here}
+    names = {name: values[name] and values[name].replace(f"{folder}/", "") for name in ("path", "message")}
+    return {**values, **names}
 
 
-def came(files: Sequence[Mapping[str, Any]], sums: Sequence[str] = _OF_RECORDS) -> list[dict[str, Any]]:
+def outcomes(files: Sequence[Mapping[str, Any]], sums: Sequence[str] = _OF_RECORDS) -> list[dict[str, Any]]:
     """Rows of what became of files, with sums of these values, and what is wrong where not all was decoded."""
     alike: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for file in files:
@@ -35,7 +35,7 @@ def came(files: Sequence[Mapping[str, Any]], sums: Sequence[str] = _OF_RECORDS) 
             "file": _names([file["path"] for file in group], name),
             "files": len(group),
             "status": status,
-            **{what.replace("_", " "): sum(_number(file.get(what)) for file in group) for what in sums},
+            **{column.replace("_", " "): sum(_number(file.get(column)) for file in group) for column in sums},
             **({"what is wrong": _wrong(group[0])} if has_faults else {}),
         }
         for (name, status, _), group in alike.items()
@@ -53,7 +53,7 @@ def left(why_left: Mapping[str, str]) -> list[dict[str, Any]]:
 def loads(folder: Path, day: str, files: Sequence[Mapping[str, Any]]) -> Path:
     """Write the page of a day's load, from reports as plain values; its path."""
     lead = f"{counted(len(files), 'file')}. Each byte is decoded, skipped, quarantined or framing."
-    return pages.write(folder / f"{day}.html", f"Files of {day}", lead, {FILES: came(files, _OF_BYTES)})
+    return pages.write(folder / f"{day}.html", f"Files of {day}", lead, {FILES: outcomes(files, _OF_BYTES)})
 
 
 def pattern(name: str) -> str:

@@ -183,10 +183,10 @@ def _hits(snapshot: Path, name: str, rule: Any, calendar: Calendar) -> Iterator[
     """The stretches of intervals that a rule finds."""
     from ingest import warehouse
 
-    there = warehouse.query(
+    tables = warehouse.query(
         snapshot, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'marts'"
     ).to_pylist()
-    if not {row["table_name"] for row in there}.issuperset(_TABLES[rule.kind]):
+    if not {row["table_name"] for row in tables}.issuperset(_TABLES[rule.kind]):
         return
     column = "hour_local" if rule.kind == "r4ha" else "interval_start_local"
     importance = getattr(rule, "importance", 5)
@@ -199,10 +199,10 @@ def _hits(snapshot: Path, name: str, rule: Any, calendar: Calendar) -> Iterator[
                 continue
             worst = max(row["value"] for row in stretch)
             end = last["start"] + dt.timedelta(seconds=last["seconds"])
-            what, unit, _ = _WORDS[rule.kind]
+            quantity, unit, _ = _WORDS[rule.kind]
             until = f"{end:%H:%M}" if end.date() == first["start"].date() else f"{end:%Y-%m-%d %H:%M}"
             text = (
-                f"{subject}: {what} above {rule.above:g}{unit} from {first['start']:%Y-%m-%d %H:%M} to {until}, "
+                f"{subject}: {quantity} above {rule.above:g}{unit} from {first['start']:%Y-%m-%d %H:%M} to {until}, "
                 f"at most {figure(worst, 3)}"
             )
             yield Hit(

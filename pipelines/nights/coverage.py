@@ -84,16 +84,16 @@ def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] 
         counts = written(snapshot, min(days) - dt.timedelta(weeks=rules.weeks), max(days))
         down = outages(snapshot, min(days), max(days))
         withheld = _held_back(snapshot)
-        seen = [
+        day_lacks = [
             (one, lack)
             for one in days
             for lack in _of_day(snapshot, one, day, rules, counts, down)
             if (lack.system, one) not in withheld
         ]
     by_kind: dict[tuple[str, str], list[Lack]] = defaultdict(list)
-    gone = {lack.system for one, lack in seen if one == day and lack.what == "system"}
-    for one, lack in seen:
-        ended = one == day_before and lack.system not in gone
+    silent_systems = {lack.system for one, lack in day_lacks if one == day and lack.what == "system"}
+    for one, lack in day_lacks:
+        ended = one == day_before and lack.system not in silent_systems
         due = not lack.last_hour if one == day else lack.last_hour and ended
         # Of a system of which nothing had come, whatever is missing still.
         if due or any((lack.system, kind) in awaited[one] for kind in ("system", *_kinds(lack))):
@@ -123,7 +123,7 @@ def _of_day(
 ) -> Iterator[Lack]:
     """What is missing of a day, by the weeks before it and the days since then, until the last recorded day."""
     since = day - dt.timedelta(weeks=rules.weeks)
-    gone = set()
+    silent_systems = set()
     recorded = sorted({at.date() for hours in counts.values() for at in hours if since <= at.date() <= until})
     for system in sorted({system for system, _ in counts} | set(rules.expected)):
         types = {
@@ -132,9 +132,9 @@ def _of_day(
             if name == system
         }
         for lack in _of_system(system, types, recorded, day, rules, down.get(system, ())):
-            gone |= {system} if lack.what == "system" else set()
+            silent_systems |= {system} if lack.what == "system" else set()
             yield lack
-    yield from (lack for lack in _classes(snapshot, day, since, until) if lack.system not in gone)
+    yield from (lack for lack in _classes(snapshot, day, since, until) if lack.system not in silent_systems)
 
 
 def _of_system(
@@ -158,9 +158,9 @@ def _of_system(
     some = {kind: _usual(hours, alike[kind] or others[kind]) for kind, hours in types.items()}
     declared = rules.expected.get(system)
     expected = [kind for kind, n in usual.items() if n >= _FEW] if declared is None else declared
-    came = {kind: sum(n for at, n in types.get(kind, {}).items() if at.date() == day) for kind in {*types, *expected}}
+    counts = {kind: sum(n for at, n in types.get(kind, {}).items() if at.date() == day) for kind in {*types, *expected}}
     has_records = any(n >= _FEW for n in some.values()) if declared is None else bool(declared)
-    if has_records and not any(came.values()):
+    if has_records and not any(counts.values()):
         if any(outage.start <= midnight and outage.end >= midnight + dt.timedelta(days=1) for outage in down):
             return stopped
         before = max((at.date() for hours in types.values() for at in hours if at.date() < day), default=None)
@@ -169,7 +169,7 @@ def _of_system(
     lacks: list[Lack] = []
     for kind in expected:
         normal = usual.get(kind, 0.0)
-        if not came[kind]:
+        if not counts[kind]:
             lacks.append(
                 Lack(system, kind, f"{system}: no SMF {kind} of {day}" + (f", usually {normal:,.0f}" if normal else ""))
             )
@@ -179,8 +179,8 @@ def _of_system(
         if lost:
             text = f"{system}: no SMF {kind} of {day} {_hours(lost)}"
             lacks.append(Lack(system, kind, text, last_hour=[hour.hour for hour in lost] == [23]))
-        elif not silent and 100 * came[kind] < rules.least_pct * normal:
-            lacks.append(Lack(system, kind, f"{system}: {came[kind]:,} SMF {kind} of {day}, usually {normal:,.0f}"))
+        elif not silent and 100 * counts[kind] < rules.least_pct * normal:
+            lacks.append(Lack(system, kind, f"{system}: {counts[kind]:,} SMF {kind} of {day}, usually {normal:,.0f}"))
     return stopped + _merged(lacks)
 
 

@@ -62,8 +62,8 @@ def _quarantined(files: Sequence[Mapping[str, Any]]) -> str:
     names = ", ".join(Path(file["path"]).name for file in files[:_MOST_FILES])
     more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
     failed = all(file["status"] == "failed" for file in files)
-    what = "that could not be loaded" if failed else "with records that could not be decoded"
-    line = f"{counted(len(files), 'file')} {what}: {names}{more}"
+    problem = "that could not be loaded" if failed else "with records that could not be decoded"
+    line = f"{counted(len(files), 'file')} {problem}: {names}{more}"
     if len(files) > 1 or not files[0].get("message"):
         return line
     message = files[0]["message"].removeprefix(files[0]["path"] + ": ")
@@ -72,12 +72,12 @@ def _quarantined(files: Sequence[Mapping[str, Any]]) -> str:
 
 def findings(night: Mapping[str, Any]) -> list[Finding]:
     """Findings of a night, given as in its file; the worst first."""
-    here, quality, model = page_of(night), night["quality"] or {}, night["model"] or {}
-    entries = [Finding(error, "failure", error, here, rule="night") for error in night["errors"]]
+    page, quality, model = page_of(night), night["quality"] or {}, night["model"] or {}
+    entries = [Finding(error, "failure", error, page, rule="night") for error in night["errors"]]
     if quality.get("verdict") == "fail":
         entries.append(Finding("not published", "failure", NOT_PUBLISHED, QUALITY_PAGE))
     entries += [Finding(text, "failure", text, QUALITY_PAGE) for text in night.get("held_back", ())]
-    of_files = f"{here}#{anchor(FILES)}" if night["files"] else here
+    of_files = f"{page}#{anchor(FILES)}" if night["files"] else page
     entries += [
         Finding(lack_name(lack), "warning", lack["text"], of_files, rule="gap")
         if lack["what"] != "outage"
@@ -88,20 +88,20 @@ def findings(night: Mapping[str, Any]) -> list[Finding]:
         names = sorted(Path(file["path"]).name for file in files)
         shown = UNDECODED if any(file["quarantined"] for file in files) else FILES
         entries.append(
-            Finding(f"quarantine of {', '.join(names)}", "warning", _quarantined(files), f"{here}#{anchor(shown)}")
+            Finding(f"quarantine of {', '.join(names)}", "warning", _quarantined(files), f"{page}#{anchor(shown)}")
         )
-    entries += [Finding(text, "warning", text, here) for text in night.get("late", ())]
+    entries += [Finding(text, "warning", text, page) for text in night.get("late", ())]
     entries += [
-        Finding(one["name"], one["severity"], one["text"], here, rule=one["rule"], details=tuple(one["details"]))
+        Finding(one["name"], one["severity"], one["text"], page, rule=one["rule"], details=tuple(one["details"]))
         for one in night.get("alerts", ())
     ]
     if written := night.get("reports", ()):
         entries.append(Finding("reports", "news", f"{counted(len(written), 'report')} written", written[0]))
     if model:
-        entries.append(Finding("model", "news" if model["champion"] else "warning", model["outcome"], here))
-        entries += [Finding(text, "warning", text, here, rule="drift") for text in model.get("drifted", ())]
+        entries.append(Finding("model", "news" if model["champion"] else "warning", model["outcome"], page))
+        entries += [Finding(text, "warning", text, page, rule="drift") for text in model.get("drifted", ())]
         entries += [
-            Finding(f"fault of {system}", "warning", f"{system}: {why}", here, _FAULT)
+            Finding(f"fault of {system}", "warning", f"{system}: {why}", page, _FAULT)
             for system, why in model.get("faults", {}).items()
         ]
     has_gaps = any(one.rule == "gap" for one in entries)

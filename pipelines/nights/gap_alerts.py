@@ -50,9 +50,9 @@ def _days(gap: Gap) -> set[tuple[str, str]]:
 def _alert(group: Sequence[Gap]) -> dict[str, Any]:
     first = group[0]
     systems = ", ".join(sorted({gap.system for gap in group}))
-    what = {"all": "no records", "some": "records lost"}.get(first.records, f"no {first.records}")
+    missing = {"all": "no records", "some": "records lost"}.get(first.records, f"no {first.records}")
     span = f"{_minute(first.from_local)} to {_minute(first.to_local)}"
-    text = f"{systems}: {what} from {span} local time ({figure(first.hours, 3)} h): {first.cause}"
+    text = f"{systems}: {missing} from {span} local time ({figure(first.hours, 3)} h): {first.cause}"
     return _described(f"gap of {systems} from {_minute(first.from_local)}", text)
 
 

@@ -77,8 +77,8 @@ class Night:
             return f"failed: {' '.join(self.errors[0].split())[:_LONGEST_VERDICT]}"
         if self.quality is not None and self.quality["verdict"] == "fail":
             return NOT_PUBLISHED
-        came = f"{counted(loaded, 'file')} loaded" if self.files else "no new files"
-        came += ", published" * self.published + " without what is held back" * bool(self.held_back)
+        loads = f"{counted(loaded, 'file')} loaded" if self.files else "no new files"
+        loads += ", published" * self.published + " without what is held back" * bool(self.held_back)
         lacks = {lack_name(lack) for lack in self.lacks}
         warnings = [one.name for one in self.unacknowledged if one.severity == "warning"]
         missing = sum(name in lacks for name in warnings)
@@ -87,7 +87,7 @@ class Night:
         counts += [(len(warnings) - missing, counted(len(warnings) - missing, "warning"))]
         counts += [(unmet, counted(unmet, "expectation") + " not met")]
         counts += [(len(self.acknowledged), f"{len(self.acknowledged)} acknowledged")]
-        return "; ".join([came, *(words for number, words in counts if number)])
+        return "; ".join([loads, *(words for number, words in counts if number)])
 
     @property
     def unacknowledged(self) -> list[Finding]:
@@ -119,7 +119,7 @@ class RunOfNight:
     """A run of Dagster as nights know it: its name, when it was made, and the day whose records should be there."""
 
     run_id: str
-    made: dt.datetime
+    created: dt.datetime
     day: dt.date
 
 
@@ -144,7 +144,7 @@ class StepFailed(Exception):
 def step(home: Home, rules: Settings, of: RunOfNight, title: str) -> Iterator[Step]:
     """Do a step of a night. Raises StepFailed for whatever goes wrong in the block."""
     night = read(home, of)
-    this, begun = Step(home, rules, night), time.monotonic()
+    this, started_s = Step(home, rules, night), time.monotonic()
     try:
         with _noting(night), Reporter().step(title):
             yield this
@@ -154,7 +154,7 @@ def step(home: Home, rules: Settings, of: RunOfNight, title: str) -> Iterator[St
         night.codes.append(int(code_of(error) or Exit.FAILED))
         raise StepFailed(night.errors[-1]) from error
     finally:
-        night.steps[title] = round(time.monotonic() - begun, 1)
+        night.steps[title] = round(time.monotonic() - started_s, 1)
         with _noting(night):
             night.acknowledged = _acknowledged(home, night)
             notify.put_down(night.events, rules.notify, _outbox(home))
@@ -168,9 +168,9 @@ def read(home: Home, of: RunOfNight) -> Night:
 
     A night is called by the second in which it was begun, or by the first one after that no other is called by.
     """
-    made = of.made
+    created = of.created
     while True:
-        started = made.strftime("%Y-%m-%dT%H:%M:%SZ")
+        started = created.strftime("%Y-%m-%dT%H:%M:%SZ")
         path = _file(home, started)
         try:
             saved = NIGHT.read(path)
@@ -180,7 +180,7 @@ def read(home: Home, of: RunOfNight) -> Night:
             return Night(str(of.day), started, run=of.run_id)
         if saved.get("run") == of.run_id:
             return Night(**{name.name: saved[name.name] for name in fields(Night) if name.name in saved})
-        made += dt.timedelta(seconds=1)
+        created += dt.timedelta(seconds=1)
 
 
 def finish(home: Home, rules: Settings, of: RunOfNight, failure: str = "") -> Night:
@@ -204,8 +204,8 @@ def finish(home: Home, rules: Settings, of: RunOfNight, failure: str = "") -> Ni
 
 def _acknowledged(home: Home, night: Night) -> dict[str, str]:
     """Notes by name of the acknowledged findings of a night."""
-    here = {finding.name for finding in findings(night.__dict__)}
-    return {name: note for name, note in alerts.notes(home.root).items() if name in here}
+    names = {finding.name for finding in findings(night.__dict__)}
+    return {name: note for name, note in alerts.notes(home.root).items() if name in names}
 
 
 def _alerts(night: Night) -> list[Alert]:

@@ -25,8 +25,8 @@ def write_pages(home: Home) -> Path:
         before = next((earlier for _, earlier in nights[number + 1 :] if earlier["ended"]), {})
         tables = {
             "Findings": _findings(night, before),
-            "Findings of the night before that are gone": _gone(night, before),
-            FILES: accounts.came(night["files"]),
+            "Findings of the night before that are gone": _closed(night, before),
+            FILES: accounts.outcomes(night["files"]),
             UNDECODED: _first_bad(home, night["files"]),
             "Files not loaded": accounts.left(night.get("left", {})),
             "Messages": [{"message": line} for line in night["notes"]],
@@ -64,12 +64,12 @@ def _worst(night: Mapping[str, Any]) -> str:
 
 def _findings(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The findings, the worst first; those that are new since the night before are marked."""
-    here, notes = page_of(night), night.get("acknowledged", {})
+    page, notes = page_of(night), night.get("acknowledged", {})
     names_before = {finding.name for finding in _compared(before, night)}
     new = {finding.name for finding in _compared(night, before)} - names_before if before else set()
 
     def text(finding: Finding) -> str | pages.Link:
-        return finding.text if finding.page == here else pages.Link(finding.text, f"../{finding.page}")
+        return finding.text if finding.page == page else pages.Link(finding.text, f"../{finding.page}")
 
     return [
         {
@@ -84,9 +84,9 @@ def _findings(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[
     ]
 
 
-def _gone(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
-    here = {finding.name for finding in _compared(night, before)}
-    return [{"what": finding.text} for finding in _compared(before, night) if finding.name not in here]
+def _closed(night: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
+    names = {finding.name for finding in _compared(night, before)}
+    return [{"what": finding.text} for finding in _compared(before, night) if finding.name not in names]
 
 
 def _compared(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Finding]:

@@ -40,10 +40,10 @@ class Remote:
         self._memory = self.copies / ".fetched.json"
         try:
             self._files, self._folder = url_to_fs(str(rules.folder))
-            there, archive = (self._files, None) if rules.archive is None else url_to_fs(str(rules.archive))
+            archive_files, archive = (self._files, None) if rules.archive is None else url_to_fs(str(rules.archive))
         except Exception as error:  # Every kind of file system has different errors.
             raise EtalonError(without_password(f"landing.folder {rules.folder}: {error}"), Exit.NO_INPUT) from error
-        if there != self._files:
+        if archive_files != self._files:
             remedy = "name a folder on the file system of landing.folder"
             raise EtalonError(without_password(f"landing.archive {rules.archive}: {remedy}"), Exit.NO_INPUT)
         self._archive: str | None = archive

@@ -34,19 +34,19 @@ def load(step: Step, runner: "Runner | None" = None) -> None:
     loaded, unread = dict(before.loaded), dict(before.unread)
     folder = landing.local(home, rules.landing) if remote is None else remote.copies
     if remote is None:
-        seen = landing.arrivals(folder, rules.landing, before.seen)
-        same = (arrival for arrival in seen if loaded.get(arrival.name) == arrival.mark)
+        arrivals = landing.arrivals(folder, rules.landing, before.seen)
+        same = (arrival for arrival in arrivals if loaded.get(arrival.name) == arrival.mark)
         night.left = landing.archive(same, folder, rules.landing)
     else:
         night.left = remote.fetch(loaded)
-        seen = remote.arrivals(before.seen)
+        arrivals = remote.arrivals(before.seen)
 
-    def here(text: str) -> str:
+    def landing_name(text: str) -> str:
         """Files as they are called in the landing folder, wherever on the machine that is."""
         return text.replace(f"{folder}/", "")
 
-    night.left |= {here(arrival.name): arrival.why_left for arrival in seen if arrival.why_left}
-    wanted = _wanted(seen, before)
+    night.left |= {landing_name(arrival.name): arrival.why_left for arrival in arrivals if arrival.why_left}
+    wanted = _to_load(arrivals, before)
     if wanted:
         reports = patiently(lambda: steps.ingest(home, [arrival.path for arrival in wanted], runner=runner))
         night.files = [accounts.of_report(report, folder) for report in reports]
@@ -61,14 +61,16 @@ def load(step: Step, runner: "Runner | None" = None) -> None:
                 continue
             if _is_of(arrival.name, unknown):
                 unread[arrival.name] = arrival.mark
-                night.left[here(arrival.name)] = "could not be decoded; tried again when the file or the layouts change"
+                night.left[landing_name(arrival.name)] = (
+                    "could not be decoded; tried again when the file or the layouts change"
+                )
             elif remote is None:
                 loaded[arrival.name] = arrival.mark
             else:
                 name = arrival.path.relative_to(folder).as_posix()
                 loaded[name] = remote.marks[name]
                 arrival.path.unlink()
-    marks = {arrival.name: arrival.mark for arrival in seen}
+    marks = {arrival.name: arrival.mark for arrival in arrivals}
     originals = marks if remote is None else remote.marks
     memory = landing.Memory(
         marks,
@@ -86,8 +88,8 @@ def is_due(home: Home, rules: Settings) -> bool:
         return True
     try:
         before = landing.Memory.read(home.warehouse, _version(home))
-        seen = landing.arrivals(landing.local(home, rules.landing), rules.landing, before.seen)
-        return bool(_wanted(seen, before)) or unpublished(home)
+        arrivals = landing.arrivals(landing.local(home, rules.landing), rules.landing, before.seen)
+        return bool(_to_load(arrivals, before)) or unpublished(home)
     except Exception:
         # Whatever is wrong, the step that meets it says so.
         return True
@@ -100,10 +102,10 @@ def _version(home: Home) -> str:
     return warehouse.layouts_version(layouts.registry(home))
 
 
-def _wanted(seen: Iterable[landing.Arrival], before: landing.Memory) -> list[landing.Arrival]:
+def _to_load(arrivals: Iterable[landing.Arrival], before: landing.Memory) -> list[landing.Arrival]:
     """Complete files that were not loaded as they are."""
     memories = before.loaded, before.unread
-    return [one for one in seen if not one.why_left and one.mark not in (marks.get(one.name) for marks in memories)]
+    return [one for one in arrivals if not one.why_left and one.mark not in (marks.get(one.name) for marks in memories)]
 
 
 def _is_of(file: str, names: list[str]) -> bool:

@@ -53,11 +53,11 @@ def drawn(chart: Chart) -> str:
         elif series.kind == "points":
             axes.plot(x, values, "o", color="#6b7a86", markersize=2.5, label=name)
         else:
-            there = [value is not None for value in series.values]
+            mask = [value is not None for value in series.values]
             if series.lo:
-                low, high = (_chosen(numbers(side), there) for side in (series.lo, series.hi))
-                axes.fill_between(_chosen(x, there), low, high, color=colour, alpha=0.2, linewidth=0, label="90 % band")
-            axes.plot(_chosen(x, there), _chosen(values, there), color=colour, linewidth=1.4, label=name)
+                low, high = (_chosen(numbers(side), mask) for side in (series.lo, series.hi))
+                axes.fill_between(_chosen(x, mask), low, high, color=colour, alpha=0.2, linewidth=0, label="90 % band")
+            axes.plot(_chosen(x, mask), _chosen(values, mask), color=colour, linewidth=1.4, label=name)
     if chart.mark is not None:
         axes.axvline(chart.mark, color=COLOURS[3], linestyle=":", linewidth=1.2, label=label(chart.mark_name))
     if chart.is_over_time:
@@ -81,5 +81,5 @@ def numbers(values: Sequence[float | None]) -> list[float]:
     return [float("nan") if value is None else float(value) for value in values]
 
 
-def _chosen(values: Sequence[float | datetime], there: Sequence[bool]) -> list[Any]:
-    return [value for value, is_there in zip(values, there, strict=True) if is_there]
+def _chosen(values: Sequence[float | datetime], mask: Sequence[bool]) -> list[Any]:
+    return [value for value, is_chosen in zip(values, mask, strict=True) if is_chosen]

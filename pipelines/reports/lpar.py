@@ -260,18 +260,19 @@ def _lead(answer: Mapping[str, Any], limit: Mapping[str, Any], headroom: Mapping
 
 def _whole_days(days: Sequence[datetime], span: tuple[datetime, datetime], interval_s: float) -> slice:
     """The days recorded from end to end: the mean of a part of a day is none of the day. All, where none is whole."""
-    begun = span[0] - days[0] >= timedelta(seconds=interval_s)
-    broken = span[1] + timedelta(seconds=interval_s) < days[-1] + timedelta(days=1)
-    return slice(int(begun), len(days) - int(broken)) if len(days) > begun + broken else slice(None)
+    starts_late = span[0] - days[0] >= timedelta(seconds=interval_s)
+    ends_early = span[1] + timedelta(seconds=interval_s) < days[-1] + timedelta(days=1)
+    return slice(int(starts_late), len(days) - int(ends_early)) if len(days) > starts_late + ends_early else slice(None)
 
 
 def _rests(answer: Mapping[str, Any], bundle: Mapping[str, Any], verdict: str | None) -> list[str]:
-    seen = answer["evidence"]
-    gate = seen.get("gate") or {}
+    evidence = answer["evidence"]
+    gate = evidence.get("gate") or {}
+    first, last = (at[:10] for at in evidence["period"])
     judged = {True: "passes its validation", False: "does not pass validation", None: "is not judged by validation"}
     return [
         f"Model {bundle['model_version']}, which {judged[gate.get('passed')]}; intervals are 90 % intervals.",
-        f"Calibrated on {seen['intervals']:,} intervals from {seen['period'][0][:10]} to {seen['period'][1][:10]}.",
+        f"Calibrated on {evidence['intervals']:,} intervals from {first} to {last}.",
         f"Last data check: {VERDICTS.get(verdict or '', 'none')}.",
     ]
 

@@ -98,13 +98,13 @@ def test_files_with_names_alike_or_the_same_wrong_with_them_are_one_line_with_th
     came = {"status": "loaded", "bytes": 10, "records": 2, "decoded": 2, "quarantined": 0, "overlap": 0}
     files = [{**came, "path": f"prda/D{number}.smf"} for number in range(3)]
     good = {"file": "prda/D*.smf", "files": 3, **came, "bytes": 30, "records": 6, "decoded": 6}
-    assert accounts.came(files) == [good]
+    assert accounts.outcomes(files) == [good]
     bad = {**came, "quarantined": 1, "reason_codes": {"no_date": 1}}
     files += [{**bad, "path": name, "message": f"{name}: record 1: no date"} for name in ("x", "y", "z", "a", "b")]
     files.append({**bad, "path": "D9.smf", "reason_codes": {}, "message": "D9.smf: is empty"})
     five = {"bytes": 50, "records": 10, "decoded": 10, "quarantined": 5, "overlap": 0}
     of_records = {**came, "quarantined": 1}
-    assert accounts.came(files) == [
+    assert accounts.outcomes(files) == [
         {**good, "what is wrong": ""},
         {"file": "x, y, z and 2 more", "files": 5, "status": "loaded", **five, "what is wrong": "record 1: no date"},
         {"file": "D9.smf", "files": 1, **of_records, "what is wrong": "is empty"},
