@@ -104,9 +104,9 @@ def write_parts(system: System, setting: Setting, seed: int) -> tuple[Part, ...]
         spans = tuple(Span(starts[point_id] + timedelta(milliseconds=i * length_ms), length_ms) for i in range(count))
         window = Window(system.id, smf_sid, point, spans)
         random = np.random.default_rng([seed, zlib.crc32(f"{system.id} {point_id} {smf_sid} {name}".encode())])
-        own = setting if smf_sid == setting.plan.smf_sid else replace(setting, plan=_lpar(setting.plan, smf_sid))
+        of_lpar = setting if smf_sid == setting.plan.smf_sid else replace(setting, plan=_lpar(setting.plan, smf_sid))
         try:
-            output = writer(name)(own, window, targets, random)
+            output = writer(name)(of_lpar, window, targets, random)
         except LabError as error:
             raise LabError(f"{system.id} point {point_id}, {name}: {error}") from error
         parts.append(Part(name, window, targets, output))

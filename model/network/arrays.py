@@ -123,7 +123,7 @@ def _holding(network: Network) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     for row in range(len(network.classes)):
         for at in flow.visited(row):
             op, runs = flow.ops[at], float(flow.runs[row, at])
-            resources = [resource[name] for name, _ in op.held]
+            resources = [resource[name] for name, _ in op.holdings]
             if op.kind == "acquire":
                 taken = resource[op.name]
                 largest[taken] = max(largest[taken], op.units)

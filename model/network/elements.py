@@ -7,7 +7,7 @@ Times are seconds and rates are per second. Everything is immutable; a what-if i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from model.network.distributions import Distribution
@@ -68,17 +68,20 @@ class Station:
       holding its previous engine (``block``).
     - ``component``: what kind of thing it is in reports (cp, ziip, dasd, channel, link, cf, …).
     - ``source``: where speeds, SMT gain, costs and overheads come from; required when any is given.
+
+    A field's metadata has its ``least`` value, and says whether a value other than the default needs a source
+    (``sourced``); :mod:`model.network.validation` checks both.
     """
 
     name: str
-    servers: int = 1
+    servers: int = field(default=1, metadata={"least": 1})
     scheduling: Scheduling = "fcfs"
     component: str = ""
-    speeds: tuple[float, ...] = (1.0,)
-    cost_by_busy: tuple[float, ...] = ()
-    overhead_s: float = 0.0
-    cost_s_per_byte: float = 0.0
-    smt: Smt | None = None
+    speeds: tuple[float, ...] = field(default=(1.0,), metadata={"sourced": True})
+    cost_by_busy: tuple[float, ...] = field(default=(), metadata={"sourced": True})
+    overhead_s: float = field(default=0.0, metadata={"sourced": True, "least": 0})
+    cost_s_per_byte: float = field(default=0.0, metadata={"sourced": True, "least": 0})
+    smt: Smt | None = field(default=None, metadata={"sourced": True})
     lpar: LparShare | None = None
     overflow: Overflow | None = None
     capacity: int | None = None

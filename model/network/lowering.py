@@ -28,7 +28,7 @@ from model.network.elements import (
 from model.network.errors import RouteError
 
 OpKind = Literal["visit", "acquire", "release", "go", "fork", "join", "switch", "free", "cf_decide", "end"]
-Held = frozenset[tuple[str, int]]
+Holdings = frozenset[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +39,8 @@ class Op:
     (``fork``); ``keep`` leaves the engine occupied after service until ``free``; ``retain`` says this visit happens
     while another engine is so kept; ``stays`` says that work goes on on its engine, in the visit that follows, and
     ``goes_on`` that it may come to this visit so; ``in_branch`` is true inside the branches of a fork; ``step`` is the
-    index of the route's step, for messages and traces. ``held`` are the units held on reaching it; of a branch, by
-    itself, and by what forked it ``held_around``.
+    index of the route's step, for messages and traces. ``holdings`` are the units held on reaching it; of a branch, by
+    itself, and by what forked it ``outer_holdings``.
     """
 
     kind: OpKind
@@ -59,8 +59,8 @@ class Op:
     threshold_s: float = 0.0
     size_bytes: float = 0.0
     step: int = 0
-    held: Held = frozenset()
-    held_around: Held = frozenset()
+    holdings: Holdings = frozenset()
+    outer_holdings: Holdings = frozenset()
 
 
 MOST_STEPS = 10_000
@@ -273,43 +273,44 @@ class _Lowering:
 
     def follow_holdings(self) -> None:
         """Mark what is held on reaching each operation."""
-        reached: dict[int, Held] = {}
-        around: dict[int, Held] = {}
-        pending: list[tuple[int, Held, Held]] = [(0, frozenset(), frozenset())]
+        reached: dict[int, Holdings] = {}
+        around: dict[int, Holdings] = {}
+        pending: list[tuple[int, Holdings, Holdings]] = [(0, frozenset(), frozenset())]
         while pending:
-            at, held, outer = pending.pop()
+            at, holdings, outer = pending.pop()
             if at in reached:
-                if reached[at] != held:
-                    names = ", ".join(sorted({n for n, _ in reached[at] ^ held}))
+                if reached[at] != holdings:
+                    names = ", ".join(sorted({n for n, _ in reached[at] ^ holdings}))
                     raise self.fail(self.ops[at].step, f"is reached both holding and not holding {names}")
                 continue
-            reached[at], around[at] = held, outer
+            reached[at], around[at] = holdings, outer
             op = self.ops[at]
             if op.kind == "acquire":
-                pending.append((at + 1, _changed(held, op.name, op.units), outer))
+                pending.append((at + 1, _changed(holdings, op.name, op.units), outer))
             elif op.kind == "release":
-                if dict(held).get(op.name, 0) < op.units:
+                if dict(holdings).get(op.name, 0) < op.units:
                     raise self.fail(op.step, f"gives back {op.name!r}, which is not held here")
-                pending.append((at + 1, _changed(held, op.name, -op.units), outer))
+                pending.append((at + 1, _changed(holdings, op.name, -op.units), outer))
             elif op.kind in ("end", "join", "switch"):
-                if held:
-                    names = ", ".join(sorted(n for n, _ in held))
+                if holdings:
+                    names = ", ".join(sorted(n for n, _ in holdings))
                     raise self.fail(op.step, f"{op.kind} while still holding {names}")
             else:
                 if op.kind == "fork":
-                    both = frozenset((Counter(dict(outer)) + Counter(dict(held))).items())
+                    both = frozenset((Counter(dict(outer)) + Counter(dict(holdings))).items())
                     pending.extend((target, frozenset(), both) for target, _ in op.targets)
                 else:
-                    pending.extend((target, held, outer) for target, _ in op.targets)
+                    pending.extend((target, holdings, outer) for target, _ in op.targets)
                 if op.kind != "go" or sum(p for _, p in op.targets) < 1 - 1e-12:
-                    pending.append((at + 1, held, outer))
-        none: Held = frozenset()
+                    pending.append((at + 1, holdings, outer))
+        none: Holdings = frozenset()
         self.ops = [
-            replace(op, held=reached.get(i, none), held_around=around.get(i, none)) for i, op in enumerate(self.ops)
+            replace(op, holdings=reached.get(i, none), outer_holdings=around.get(i, none))
+            for i, op in enumerate(self.ops)
         ]
 
 
-def _changed(held: Held, name: str, units: int) -> Held:
-    counts = Counter(dict(held))
+def _changed(holdings: Holdings, name: str, units: int) -> Holdings:
+    counts = Counter(dict(holdings))
     counts[name] += units
     return frozenset((n, u) for n, u in counts.items() if u)

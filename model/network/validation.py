@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from model.network.elements import Station
@@ -56,8 +57,13 @@ def _station(station: Station, network: Network) -> list[str]:
         return out
     discipline = station.discipline
     out += _choice(station.when_full, ("reject", "block"), "when_full")
-    if station.servers < 1:
-        out.append("servers must be at least 1")
+    values = {f: getattr(station, f.name) for f in fields(station)}
+    for f, value in values.items():
+        if "least" in f.metadata and not f.metadata["least"] <= value < math.inf:
+            out.append(f"{f.name} must be at least {f.metadata['least']}")
+    if not station.source and any(f.metadata.get("sourced") and value != f.default for f, value in values.items()):
+        sourced = [f.name for f in values if f.metadata.get("sourced")]
+        out.append(f"{', '.join(sourced[:-1])} and {sourced[-1]} need a source")
     if len(station.speeds) not in (1, station.servers) or not all(0 < s < math.inf for s in station.speeds):
         out.append("speeds must be positive, one for all servers or one for each")
     if len(set(station.speeds)) > 1 and not discipline.unequal:
@@ -73,11 +79,6 @@ def _station(station: Station, network: Network) -> list[str]:
         out.append(f"smt gain is the rate of a core with two threads, from 1 (no gain) to 2, got {station.smt.gain}")
     if station.smt is not None:
         out += _choice(station.smt.packing, ("spread", "dense"), "smt packing")
-    hardware = station.speeds != (1.0,) or station.cost_by_busy or station.smt is not None
-    if (hardware or station.overhead_s or station.cost_s_per_byte) and not station.source:
-        out.append("speeds, cost_by_busy, smt, overhead_s and cost_s_per_byte need a source")
-    if not (0 <= station.overhead_s < math.inf and 0 <= station.cost_s_per_byte < math.inf):
-        out.append("overhead_s and cost_s_per_byte must be zero or more")
     if station.lpar is not None:
         if station.lpar.cec not in {c.name for c in network.cecs}:
             out.append(f"belongs to unknown cec {station.lpar.cec!r}")
@@ -150,7 +151,7 @@ def _classes(network: Network) -> list[str]:
             if op.kind == "acquire":
                 taken = next((r for r in network.resources if r.name == op.name), None)
                 limit = taken.capacity if taken is not None else op.units
-                own = dict(op.held).get(op.name, 0) + dict(op.held_around).get(op.name, 0)
+                own = dict(op.holdings).get(op.name, 0) + dict(op.outer_holdings).get(op.name, 0)
                 if taken is not None and taken.instances > 1 and own:
                     out.append(f"{where} step {op.step + 1} takes {op.name!r} again while holding one of its instances")
                 if not 1 <= op.units <= limit:

@@ -171,7 +171,7 @@ def phases(setting: Setting, window: Window, targets: Sequence[Target], random: 
     """
     rows: list[dict[str, Cell]] = []
     begin = window.start + SETTLE
-    wanted = {phase: _only(found, "elapsed_s", phase) for phase, found in by_subject(targets).items()}
+    wanted = {phase: _only(figures, "elapsed_s", phase) for phase, figures in by_subject(targets).items()}
     total = wanted.pop("total", None)
     lengths = {phase: target.value for phase, target in wanted.items()}
     if total is not None:

@@ -68,7 +68,7 @@ Writer = Callable[[Setting, Window, Sequence[Target], np.random.Generator], Outp
 
 def by_subject(targets: Sequence[Target]) -> dict[str, dict[str, Target]]:
     """Targets by subject and metric, in the order given."""
-    found: dict[str, dict[str, Target]] = {}
+    grouped: dict[str, dict[str, Target]] = {}
     for target in targets:
-        found.setdefault(target.subject, {})[target.metric] = target
-    return found
+        grouped.setdefault(target.subject, {})[target.metric] = target
+    return grouped

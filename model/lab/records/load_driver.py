@@ -37,12 +37,12 @@ ROUGHLY = 0.02
 
 def results(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:
     """Outcomes and response times of all transactions, as one row for all that have the same."""
-    found = by_subject(targets)
-    names = dict.fromkeys(subject.removesuffix(f" {STEADY}") for subject in found if subject != "total")
+    by_name = by_subject(targets)
+    names = dict.fromkeys(subject.removesuffix(f" {STEADY}") for subject in by_name if subject != "total")
     options = {key: value for target in targets for key, value in target.options.items()}
     rows: list[dict[str, Cell]] = []
     for name in names:
-        whole, steady = found.get(name, {}), found.get(f"{name} {STEADY}", {})
+        whole, steady = by_name.get(name, {}), by_name.get(f"{name} {STEADY}", {})
         timed = "response_avg_s" in whole
         if timed:
             _complete(name, whole, WHOLE)

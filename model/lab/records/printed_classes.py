@@ -243,12 +243,12 @@ def _both(wanted: _Figures, metric: str, rate: float, seconds: float) -> Interva
     """Service units of a kind, from units, seconds of CPU and units a second as far as they are printed."""
     time = {"wlm_cpu_service_units": "wlm_cpu_s", "wlm_srb_service_units": "wlm_srb_s"}.get(metric)
     pace = {"wlm_cpu_service_units": "wlm_cpu_service_per_s", "wlm_srb_service_units": "wlm_srb_service_per_s"}
-    found = _meet(
+    admitted = _meet(
         wanted.interval(metric),
         _scaled(wanted.interval(time or ""), rate),
         _scaled(wanted.interval(pace.get(metric, "")), seconds),
     )
-    return found or Interval(0.0, 0.0)
+    return admitted or Interval(0.0, 0.0)
 
 
 def _fit(units: dict[str, float], parts: Mapping[str, Interval], names: Sequence[str], total: Interval | None) -> None:
@@ -281,8 +281,8 @@ def _residence(wanted: _Figures, average: str, pace: str, total: float, seconds:
     rate = wanted.interval(pace)
     from_rate = Interval(total / rate.hi / seconds, total / rate.lo / seconds) if rate and rate.lo > 0 else None
     from_frames = _spaces(wanted) if average == "wlm_mpl" else None
-    found = _meet(wanted.interval(average), from_rate, from_frames)
-    return max(0.0, (found.lo + found.hi) / 2) if found else 0.0
+    admitted = _meet(wanted.interval(average), from_rate, from_frames)
+    return max(0.0, (admitted.lo + admitted.hi) / 2) if admitted else 0.0
 
 
 def _central_frames(wanted: _Figures, resident: float) -> float | None:
@@ -292,12 +292,12 @@ def _central_frames(wanted: _Figures, resident: float) -> float | None:
     if central is None or every is None or each is None:
         return None
     expanded = wanted.value("wlm_expanded_frames")
-    found = _meet(
+    admitted = _meet(
         central,
         Interval(every.lo - expanded, every.hi - expanded),
         Interval(each.lo * resident - expanded, each.hi * resident - expanded),
     )
-    return (found.lo + found.hi) / 2 if found else None
+    return (admitted.lo + admitted.hi) / 2 if admitted else None
 
 
 def _by_span(window: Window, totals: Mapping[str, float]) -> list[dict[str, Any]]:
@@ -317,12 +317,12 @@ def _scaled(interval: Interval | None, factor: float) -> Interval | None:
 
 def _meet(*intervals: Interval | None) -> Interval | None:
     """What all intervals admit. LabError when that is nothing."""
-    found: Interval | None = None
+    admitted: Interval | None = None
     for interval in intervals:
         if interval is None:
             continue
-        both = interval if found is None else found.meet(interval)
+        both = interval if admitted is None else admitted.meet(interval)
         if both is None:
-            raise LabError(f"figures contradict each other: {found} and {interval}")
-        found = both
-    return found
+            raise LabError(f"figures contradict each other: {admitted} and {interval}")
+        admitted = both
+    return admitted

@@ -98,14 +98,14 @@ def tasks(
         for subject in wanted
     }
     printed = {subject: _printed(figures) for subject, figures in wanted.items()}
-    own = {parts[0]: _own(wanted[subject]) for subject, parts in members.items() if len(parts) == 1}
-    rest = [i for i in range(len(cells)) if i not in own]
+    whole_classes = {parts[0]: _whole_class(wanted[subject]) for subject, parts in members.items() if len(parts) == 1}
+    rest = [i for i in range(len(cells)) if i not in whole_classes]
     if len(rest) > 1:
         raise LabError(f"{len(rest)} of the cells are no class of their own")
-    made = {cell: _sampled(random, sums) for cell, sums in own.items()}
+    made = {cell: _sampled(random, sums) for cell, sums in whole_classes.items()}
     for place in product(PLACES, PLACES):
         for cell in rest:
-            made[cell] = _sampled(random, _at(_left_over(cell, members, printed, own), place))
+            made[cell] = _sampled(random, _at(_left_over(cell, members, printed, whole_classes), place))
         if all(_agrees(figures, [made[i] for i in members[subject]]) for subject, figures in wanted.items()):
             return [made[i] for i in range(len(cells))]
     raise LabError(f"no tasks have all the statistics printed of {', '.join(wanted)}")
@@ -122,7 +122,7 @@ def _printed(figures: Mapping[str, Target]) -> Sums:
     return Sums(count, total, squares, figures["response_max_s"].value)
 
 
-def _own(figures: Mapping[str, Target]) -> Sums:
+def _whole_class(figures: Mapping[str, Target]) -> Sums:
     """A mean and a deviation that round to those printed of a class and give its 90 % peak."""
     known = _printed(figures)
     mean, deviation = figures["response_avg_s"].interval, figures["response_stddev_s"].interval

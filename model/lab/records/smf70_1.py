@@ -173,16 +173,16 @@ def pools(network: Network, measured: Measured) -> list[Pool]:
 
 
 def cpu_activity(
-    columns: Columns, frame: Frame, record: np.ndarray, network: Network, own: Measured, all_lpars: Sequence[Measured]
+    columns: Columns, frame: Frame, record: np.ndarray, network: Network, lpar: Measured, all_lpars: Sequence[Measured]
 ) -> None:
     """One record of each interval; `record` (I,) says where. LPARs on other machines are not in it."""
-    mine = pools(network, own)
+    mine = pools(network, lpar)
     neighbours = [
-        m for m in all_lpars if m is own or (mine[0].machine and mine[0].machine == pools(network, m)[0].machine)
+        m for m in all_lpars if m is lpar or (mine[0].machine and mine[0].machine == pools(network, m)[0].machine)
     ]
     frame.header(columns, "smf70_1", "smf70", (70, 1), record[:, None])
     online_us = frame.spans[0].length_ms * 1000
-    _control(columns, frame, record, mine, own)
+    _control(columns, frame, record, mine, lpar)
     _processors(columns, record, mine, online_us)
     physical = {CP_INDEX: mine[0].physical, ZIIP_INDEX: 0}
     seen: set[str] = set()
@@ -213,16 +213,16 @@ def cpu_activity(
         columns.add("smf70_1_cpu_identification", record, identified, index - 1)
 
 
-def _control(columns: Columns, frame: Frame, record: np.ndarray, mine: Sequence[Pool], own: Measured) -> None:
+def _control(columns: Columns, frame: Frame, record: np.ndarray, mine: Sequence[Pool], lpar: Measured) -> None:
     row: dict[str, Column] = {
         **control(frame.setting, sum(pool.physical for pool in mine), samples(frame.spans[0])),
-        "smf70inb": PHYSICAL_PRESENT, "smf70csc": (mine[0].machine or own.lpar.smf_sid).upper()[:16],
+        "smf70inb": PHYSICAL_PRESENT, "smf70csc": (mine[0].machine or lpar.lpar.smf_sid).upper()[:16],
         "smf70hhf": HIPERDISPATCH if _is_vertical(mine[0].station) else 0,
     }  # fmt: skip
     for pool in mine[1:]:
         gain = pool.station.smt.gain if pool.station.smt is not None else 1.0
         speed = pool.station.speeds[0] / mine[0].station.speeds[0]
-        worked = np.divide(own.work_s, own.ziip_busy_s, out=np.ones(len(record)), where=own.ziip_busy_s > 0)
+        worked = np.divide(lpar.work_s, lpar.ziip_busy_s, out=np.ones(len(record)), where=lpar.ziip_busy_s > 0)
         row |= {
             "smf70sup": pool.station.servers, "smf70nrm": round(SPEED_ONE * speed),
             "smf70mcfs": round(RATIO_ONE * gain), "smf70cfs": np.rint(RATIO_ONE * worked),

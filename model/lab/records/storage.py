@@ -82,11 +82,11 @@ ALL_FRAMES, NUCLEUS = "total", "nucleus"
 
 def paging(setting: Setting, window: Window, targets: Sequence[Target], random: np.random.Generator) -> Output:
     """An SMF 71 per interval, and a 78.2 where the nucleus is known."""
-    found = {subject.removeprefix("central "): wanted for subject, wanted in by_subject(targets).items()}
+    by_area = {subject.removeprefix("central "): wanted for subject, wanted in by_subject(targets).items()}
     count = len(window.spans)
     rows: list[dict[str, Any]] = [{} for _ in window.spans]
-    nucleus = round(found[NUCLEUS]["frames_max"].value) if NUCLEUS in found else 0
-    for subject, wanted in found.items():
+    nucleus = round(by_area[NUCLEUS]["frames_max"].value) if NUCLEUS in by_area else 0
+    for subject, wanted in by_area.items():
         if subject in ("", NUCLEUS):
             continue
         if subject == ALL_FRAMES:
@@ -197,7 +197,7 @@ def _is_total(subject: str) -> bool:
 def _parts(total: str, subjects: Sequence[str]) -> list[str]:
     """The subjects a total adds up."""
     words = total.split(" ")
-    found = []
+    parts = []
     for subject in subjects:
         place = Place.of(subject)
         if place.area in PART_OF_OTHERS:
@@ -207,8 +207,8 @@ def _parts(total: str, subjects: Sequence[str]) -> list[str]:
             or (words[0] == "total" and place.location == words[1])
             or (place.job and place.job == words[0])
         ):
-            found.append(subject)
-    return found
+            parts.append(subject)
+    return parts
 
 
 def _kb(target: Target) -> Decimal:

@@ -43,14 +43,14 @@ def render(setting: Setting, window: Window, targets: Sequence[Target], random: 
         values[response] = float({**assumed, **printed}[response])
     if "etr_tps" not in values:
         raise LabError(f"{window.system_id} point {window.point.id}: no rate is published, follows or is assumed")
-    own = replace(setting, plan=_plan(setting, options))
+    point_setting = replace(setting, plan=_plan(setting, options))
     records: list[Record] = []
-    for interval in _intervals(own, window, values, response, random):
+    for interval in _intervals(point_setting, window, values, response, random):
         if interval.wait_us:
-            records.append(study_cpu_activity(own, interval))
-        records.extend(study_workload_activity(own, interval))
-    transactions = own.plan.transactions[0]
-    workload = own.plan.service_classes[0].workload
+            records.append(study_cpu_activity(point_setting, interval))
+        records.extend(study_workload_activity(point_setting, interval))
+    transactions = point_setting.plan.transactions[0]
+    workload = point_setting.plan.service_classes[0].workload
     return Output(records=records, groups=[GroupRow("transaction_class", transactions.report_class, workload)])
 
 

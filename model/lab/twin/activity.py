@@ -156,13 +156,13 @@ def _goals(twin: Twin, network: Network, seed: int) -> tuple[int, ...]:
     factors = _over(np.where(rates > 0, rates, described_rates(network)), described_rates(network))
     total = run.run(factors, 5 * VISITS / max(per_s, 1e-9)).total
     service_class = {c.name: twin.classes[c.name].service_class for c in network.classes if c.name in twin.classes}
-    _, own = np.unique([service_class.get(c.name, c.name) for c in network.classes], return_inverse=True)
+    _, group = np.unique([service_class.get(c.name, c.name) for c in network.classes], return_inverse=True)
     ended = total[:, L.T_DONE] > 0
     alone_s = demands(network).demand_s.sum(axis=1)
     each_s = np.where(ended, total[:, L.T_SUM], 1e-9 * alone_s), np.where(ended, total[:, L.T_DONE], 1e-9)
-    sums, done = (np.bincount(own, weights=column)[own] for column in each_s)
+    sums, done = (np.bincount(group, weights=column)[group] for column in each_s)
     stated = np.array([twin.classes[c.name].goal_ms if c.name in twin.classes else 0 for c in network.classes])
-    given = [max(stated[own == k]) for k in own]
+    given = [max(stated[group == k]) for k in group]
     usual_ms = 2e3 * _over(sums, done)
     return tuple(int(goal) or max(1, round(float(f"{ms:.1g}"))) for goal, ms in zip(given, usual_ms, strict=True))
 
@@ -187,7 +187,7 @@ class _Seen(NamedTuple):
     def filled_up(self, earlier: _Seen, enough: float = ENOUGH) -> _Seen:
         """This with as much of an earlier one as it takes to have enough transactions."""
         keep = min(self.missing(enough) / max(float(earlier.total[L.T_DONE]), 1e-12), 1.0)
-        return _Seen(*(own + keep * old for own, old in zip(self, earlier, strict=True)))
+        return _Seen(*(now + keep * old for now, old in zip(self, earlier, strict=True)))
 
 
 class _Running:

@@ -97,7 +97,7 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
     def column_or_zero(values: np.ndarray, s: int | None) -> np.ndarray:
         return values[:, :, s] if s is not None else np.zeros(values.shape[:2])
 
-    own = (a.using_s - a.overflow_s)[:, :, cp] / (1 + twin.per_captured)
+    cp_using_s = (a.using_s - a.overflow_s)[:, :, cp] / (1 + twin.per_captured)
     cost = np.ones(len(a.busy_s)) if network.station(lpar.cp).smt else a.stretch_cost[:, cp]
     here = sorted(set().union(*rows.values()))
     ds, fs = [column[name] for name in devices], [column[name] for name in facilities]
@@ -107,8 +107,8 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
     goals = {name: lived.goals_ms[ks[0]] for name, ks in rows.items()}
     holds = demands(network).acquires > 0
     holders = np.array([holds[ks].any(axis=0) for ks in rows.values()])
-    subsystems = tuple(_subsystem(load, bool(own.any())) for load, own in zip(first.values(), holders, strict=True))
-    cp_s = added((own + a.overflow_s[:, :, cp]) * cost[:, None] + a.spin_s[:, :, cp])
+    subsystems = tuple(_subsystem(load, bool(h.any())) for load, h in zip(first.values(), holders, strict=True))
+    cp_s = added((cp_using_s + a.overflow_s[:, :, cp]) * cost[:, None] + a.spin_s[:, :, cp])
     ziip_s = added(column_or_zero(a.using_s, ziip))
     cp_waiting_s, ziip_waiting_s = added(a.waiting_s[:, :, cp]), added(column_or_zero(a.waiting_s, ziip))
     io_using_s, io_waiting_s = (added(one[:, :, ds].sum(axis=2)) for one in (a.using_s, a.waiting_s))
@@ -121,7 +121,7 @@ def measured(lived: Lived, lpar: Partition) -> Measured:
         goals_ms=tuple(goals.values()),
         subsystems=subsystems,
         resources=network.resource_names,
-        names=np.array([holders[[one == own != "" for one in subsystems]].any(axis=0) for own in subsystems]),
+        names=np.array([holders[[one == kind != "" for one in subsystems]].any(axis=0) for kind in subsystems]),
         facilities=facilities,
         devices=devices,
         ended=added(a.ended, home),

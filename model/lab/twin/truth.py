@@ -166,7 +166,7 @@ def _outputs(lived: Lived, m: Measured, network: Network, result: SimulationResu
     rates = [_rate_of(network, result, name) for name in home]
     rate = Estimate.total(rates)
     out = [_output("cpu_busy_pct", "", busy.scaled(100), "%"), _output("etr_tps", "", rate, "1/s")]
-    if not any(_behind(result, name, own) for name, own in zip(home, rates, strict=True)):
+    if not any(_behind(result, name, offered) for name, offered in zip(home, rates, strict=True)):
         # Otherwise what is used is that of what gets through.
         out += [
             _output("itr_tps", "", rate.over(busy), "1/s"),
@@ -202,7 +202,7 @@ def _of_class(condition: str, names: list[str], network: Network, result: Simula
     results = [result.classes[name] for name in names]
     rates = [_rate_of(network, result, name) for name in names]
     rate = Estimate.total(rates)
-    if any(_behind(result, name, own) for name, own in zip(names, rates, strict=True)):
+    if any(_behind(result, name, offered) for name, offered in zip(names, rates, strict=True)):
         return [
             _output("etr_tps", condition, rate, "1/s"),
             _output("response_ms", condition, None, "ms"),

@@ -6,8 +6,8 @@ import numpy as np
 
 from model.network.simulator import layout as L
 from model.network.simulator.calendar import insert
-from model.network.simulator.compiled import compiled, inlined
 from model.network.simulator.randoms import draw, uniform
+from model.network.simulator.tables import compiled, inlined
 
 _NONE = np.uint32(L.NONE)
 

@@ -14,15 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from model.network.simulator import layout as L
+from model.network.simulator import station_table as ST
 from model.network.simulator.arrivals import arrive
 from model.network.simulator.calendar import close_hole
-from model.network.simulator.compiled import inlined, released
 from model.network.simulator.operations import decide, end, fork, free, go, join, switch
-from model.network.simulator.reference import by_reference
 from model.network.simulator.resources import acquire, pass_on_units, release
 from model.network.simulator.sharing import first_of_lane, integrate, rebalance
 from model.network.simulator.stations import pass_on_engine
-from model.network.simulator.tables import Tables
+from model.network.simulator.tables import Tables, by_reference, inlined, released
 from model.network.simulator.visits import served, visit
 
 _NONE = np.uint32(L.NONE)
@@ -133,5 +132,5 @@ def _count_sharing(t, now):
     """Bring the engine time of sharing stations up to ``now``."""
     for index in range(t.st_i.shape[0]):
         station = np.uint32(index)
-        if t.st_i[station, L.S_KIND] == L.SHARING:
+        if t.st_i[station, ST.S_KIND] == L.SHARING:
             integrate(now, station, t.st_f, t.acc_x)

@@ -40,29 +40,6 @@ WAITS, SHARES = -1.0, -2.0
 KINDS = ("delay", "queue", "unequal", "preemptive", "sharing")
 """Kinds of station, by the names that `model.network.scheduling` has for them; `stations` says how to add one."""
 DELAY, QUEUE, UNEQUAL, PREEMPTIVE, SHARING = range(len(KINDS))
-# Station integers.
-(
-    S_KIND,
-    S_SERVERS,
-    S_BUSY,
-    S_WAITING,
-    S_LEVELS,
-    S_QUEUE,
-    S_CAPACITY,
-    S_PLACES,
-    S_OVER,
-    S_OVER_AT,
-    S_SERVER0,
-    S_GROUP,
-) = range(12)
-S_LIMIT, S_RATES, S_N_RATES, S_COST = 12, 13, 14, 15
-S_N_COST, S_PACKING, S_THREADS = 16, 17, 18
-S_WIDTH = 19
-# Station floats.
-SF_PACE, SF_SMOOTHED, SF_AREA_AT, SF_ALLOCATED, SF_ACTIVE, SF_WEIGHT, SF_CAP, SF_LOW_COST, SF_SPEED = range(9)
-SF_ENTITLED, SF_ALONE = 9, 10
-SF_WIDTH = 11
-
 # Lanes: the customers of one sharing station that progress at one rate.
 # INSIDE counts those who keep an engine after their work too.
 L_STATION, L_WORKING, L_INSIDE, L_GROUP, L_RANK = range(5)

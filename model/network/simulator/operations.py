@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from model.network.simulator import layout as L
+from model.network.simulator import station_table as ST
 from model.network.simulator.calendar import insert
-from model.network.simulator.compiled import inlined
-from model.network.simulator.handover import let_go
-from model.network.simulator.histogram import bucket_of
 from model.network.simulator.randoms import draw, uniform
+from model.network.simulator.resources import let_go
+from model.network.simulator.statistics import bucket_of
+from model.network.simulator.tables import inlined
 
 _NONE = np.uint32(L.NONE)
 
@@ -85,7 +86,7 @@ def free(t, now, customer, pc):
 def decide(t, pc):
     """Send a request synchronously, or asynchronously while the facility is slow."""
     station = t.op_i[pc, L.P_PLACE]
-    if t.st_f[station, L.SF_SMOOTHED] > t.op_f[pc, L.PF_THRESHOLD]:
+    if t.st_f[station, ST.SF_SMOOTHED] > t.op_f[pc, L.PF_THRESHOLD]:
         t.acc_x[station, L.X_ASYNC] += 1.0
         return t.branch_to[t.op_i[pc, L.P_TARGETS]]
     t.acc_x[station, L.X_SYNC] += 1.0

@@ -10,8 +10,8 @@ import numpy as np
 from model.network import Distribution, Network, NetworkError, demands
 from model.network.lowering import Op
 from model.network.simulator import layout as L
-from model.network.simulator.places import lane_tables, resource_tables, station_tables
-from model.network.simulator.sampling import Distributions
+from model.network.simulator.randoms import Distributions
+from model.network.simulator.station_table import lane_tables, resource_tables, station_tables
 
 _OPS = {
     "visit": L.VISIT,
@@ -174,12 +174,12 @@ class _Programs:
         for index, op in enumerate(lowered):
             if op.kind not in ("visit", "acquire"):
                 continue
-            if op.held not in tails:
-                tails[op.held] = len(self.ints)
-                for held, units in sorted(op.held):
-                    self.emit(Op(kind="release", name=held, units=units), at)
+            if op.holdings not in tails:
+                tails[op.holdings] = len(self.ints)
+                for resource, units in sorted(op.holdings):
+                    self.emit(Op(kind="release", name=resource, units=units), at)
                 self.row(L.LOST)
-            self.ints[at[index]][L.P_LOST] = tails[op.held]
+            self.ints[at[index]][L.P_LOST] = tails[op.holdings]
 
     def row(self, op: int) -> list[int]:
         self.ints.append([0] * L.P_WIDTH)

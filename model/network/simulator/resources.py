@@ -1,14 +1,41 @@
-"""Passive resources: taking units, waiting for them, giving them back."""
+"""Passive resources: taking units, waiting for them, giving them back.
+
+What an operation sets free, an engine or units of a resource, is passed on before the next one.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from model.network.simulator import layout as L
-from model.network.simulator.compiled import inlined
-from model.network.simulator.handover import give_back
-from model.network.simulator.queues import append, first_queue, take_first
+from model.network.simulator.calendar import append, first_queue, take_first
 from model.network.simulator.randoms import uniform
+from model.network.simulator.tables import inlined
+
+
+@inlined
+def leave(station, server, customer, freed):
+    """Set a customer's engine at a station free."""
+    freed[L.F_STATION] = station
+    freed[L.F_SERVER] = server
+    freed[L.F_CUSTOMER] = customer
+
+
+@inlined
+def let_go(customer, cust_i, freed):
+    """Set the engine that a customer has kept free."""
+    leave(cust_i[customer, L.C_HELD], cust_i[customer, L.C_HELD_SERVER], customer, freed)
+    cust_i[customer, L.C_HELD] = L.NONE
+
+
+@inlined
+def give_back(customer, resource, instance, units, freed):
+    """Set units of a resource free."""
+    freed[L.F_RESOURCE] = resource
+    freed[L.F_INSTANCE] = instance
+    freed[L.F_UNITS] = units
+    freed[L.F_HOLDER] = customer
+
 
 _NONE = np.uint32(L.NONE)
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from model.network.simulator import layout as L
-from model.network.simulator.calendar import cancel, move
-from model.network.simulator.compiled import inlined
-from model.network.simulator.queues import take_first
+from model.network.simulator import station_table as ST
+from model.network.simulator.calendar import cancel, move, take_first
+from model.network.simulator.tables import inlined
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 
@@ -24,10 +24,10 @@ _ONE, _TWO = np.uint64(1), np.uint64(2)
 @inlined
 def begin_sharing(t, now, station, customer, cls, work):
     """Join those who share the engines, where their number is not limited."""
-    t.cust_f[customer, L.CF_WORK] = work * t.st_f[station, L.SF_ALONE]
-    if t.st_i[station, L.S_BUSY] >= t.st_i[station, L.S_LIMIT]:
+    t.cust_f[customer, L.CF_WORK] = work * t.st_f[station, ST.SF_ALONE]
+    if t.st_i[station, ST.S_BUSY] >= t.st_i[station, ST.S_LIMIT]:
         return L.WAITS
-    t.st_i[station, L.S_BUSY] += 1
+    t.st_i[station, ST.S_BUSY] += 1
     lane = t.lane_of[station, cls]
     t.lane_i[lane, L.L_INSIDE] += 1
     _join(now, lane, customer, work, t.cust_i, t.lane_i, t.lane_f, t.lane_keys, t.lane_members)
@@ -38,7 +38,7 @@ def begin_sharing(t, now, station, customer, cls, work):
 @inlined
 def go_on_sharing(t, now, station, lane, customer, work):
     """Work again on the share that was kept."""
-    t.cust_f[customer, L.CF_WORK] = work * t.st_f[station, L.SF_ALONE]
+    t.cust_f[customer, L.CF_WORK] = work * t.st_f[station, ST.SF_ALONE]
     _join(now, lane, customer, work, t.cust_i, t.lane_i, t.lane_f, t.lane_keys, t.lane_members)
     t.freed[L.F_CHANGED] = station
     return L.SHARES
@@ -49,16 +49,16 @@ def free_sharing(t, now, station, lane):
     """Take a customer out, and the first who waits in."""
     advance(now, lane, t.lane_f)
     t.lane_i[lane, L.L_INSIDE] -= 1
-    if t.st_i[station, L.S_WAITING] > 0:
-        t.st_i[station, L.S_WAITING] -= 1
+    if t.st_i[station, ST.S_WAITING] > 0:
+        t.st_i[station, ST.S_WAITING] -= 1
         other = take_first(
-            t.st_i[station, L.S_QUEUE], t.st_i[station, L.S_LEVELS], t.cust_i, t.queue_head, t.queue_tail
+            t.st_i[station, ST.S_QUEUE], t.st_i[station, ST.S_LEVELS], t.cust_i, t.queue_head, t.queue_tail
         )
         lane, left = t.lane_of[station, t.cust_i[other, L.C_CLASS]], t.cust_f[other, L.CF_LEFT]
         t.lane_i[lane, L.L_INSIDE] += 1
         _join(now, lane, other, left, t.cust_i, t.lane_i, t.lane_f, t.lane_keys, t.lane_members)
     else:
-        t.st_i[station, L.S_BUSY] -= 1
+        t.st_i[station, ST.S_BUSY] -= 1
     t.freed[L.F_CHANGED] = station
 
 
@@ -142,17 +142,17 @@ def _plan(t, now, lane):
 @inlined
 def integrate(now, station, st_f, acc_x):
     """Add the engine time, that beyond the entitlement, and the thread time since the last change."""
-    dt = now - st_f[station, L.SF_AREA_AT]
-    acc_x[station, L.X_BUSY_AREA] += st_f[station, L.SF_ALLOCATED] * dt
-    acc_x[station, L.X_ACTIVE_AREA] += st_f[station, L.SF_ACTIVE] * dt
-    acc_x[station, L.X_LOW_AREA] += max(st_f[station, L.SF_ALLOCATED] - st_f[station, L.SF_ENTITLED], 0.0) * dt
-    st_f[station, L.SF_AREA_AT] = now
+    dt = now - st_f[station, ST.SF_AREA_AT]
+    acc_x[station, L.X_BUSY_AREA] += st_f[station, ST.SF_ALLOCATED] * dt
+    acc_x[station, L.X_ACTIVE_AREA] += st_f[station, ST.SF_ACTIVE] * dt
+    acc_x[station, L.X_LOW_AREA] += max(st_f[station, ST.SF_ALLOCATED] - st_f[station, ST.SF_ENTITLED], 0.0) * dt
+    st_f[station, ST.SF_AREA_AT] = now
 
 
 @inlined
 def rebalance(t, now):
     """Recompute the rates that depend on the station whose number changed, and the next completions."""
-    group = t.st_i[t.freed[L.F_CHANGED], L.S_GROUP]
+    group = t.st_i[t.freed[L.F_CHANGED], ST.S_GROUP]
     t.freed[L.F_CHANGED] = L.NONE
     if t.gr_i[group, L.G_SINGLE] == 1:
         _rebalance_single(t, now, t.gr_i[group, L.G_LANE0])
@@ -166,17 +166,17 @@ def _rebalance_single(t, now, lane):
     station = t.lane_i[lane, L.L_STATION]
     n = t.lane_i[lane, L.L_INSIDE]
     integrate(now, station, t.st_f, t.acc_x)
-    t.st_f[station, L.SF_ACTIVE] = n
-    if t.st_i[station, L.S_PACKING] == 1:
-        t.st_f[station, L.SF_ALLOCATED] = (n + 1) >> 1
+    t.st_f[station, ST.SF_ACTIVE] = n
+    if t.st_i[station, ST.S_PACKING] == 1:
+        t.st_f[station, ST.SF_ALLOCATED] = (n + 1) >> 1
     else:
-        t.st_f[station, L.SF_ALLOCATED] = min(n, t.st_i[station, L.S_SERVERS])
+        t.st_f[station, ST.SF_ALLOCATED] = min(n, t.st_i[station, ST.S_SERVERS])
     working = t.lane_i[lane, L.L_WORKING]
     if working > 0:
-        rate = t.rates[np.uint32(t.st_i[station, L.S_RATES] + min(n, t.st_i[station, L.S_N_RATES]) - 1)]
+        rate = t.rates[np.uint32(t.st_i[station, ST.S_RATES] + min(n, t.st_i[station, ST.S_N_RATES]) - 1)]
         if working < n:
             # Whoever keeps an engine or thread keeps it whole.
-            whole = min(n, t.st_i[station, L.S_THREADS])
+            whole = min(n, t.st_i[station, ST.S_THREADS])
             rate *= max(np.float64(whole) - (n - working), 0.0) / whole
         t.lane_f[lane, L.LF_RATE] = rate / working
     _plan(t, now, lane)
@@ -209,10 +209,10 @@ def _allocate(t, now, engines, station0, stations, lane0, lanes):
         for lane in range(lane0, lane0 + lanes):
             if lane_i[lane, L.L_STATION] == station:
                 n += lane_i[lane, L.L_INSIDE]
-        st_f[station, L.SF_ACTIVE] = n
-        st_f[station, L.SF_ALLOCATED] = -1.0
+        st_f[station, ST.SF_ACTIVE] = n
+        st_f[station, ST.SF_ALLOCATED] = -1.0
         if n > 0:
-            weights += st_f[station, L.SF_WEIGHT]
+            weights += st_f[station, ST.SF_WEIGHT]
     left = engines
     settled = True
     while settled and weights > 0.0:
@@ -220,31 +220,31 @@ def _allocate(t, now, engines, station0, stations, lane0, lanes):
         level = left / weights
         for index in range(station0, station0 + stations):
             station = gr_stations[index]
-            if st_f[station, L.SF_ALLOCATED] >= 0.0 or st_f[station, L.SF_ACTIVE] == 0.0:
+            if st_f[station, ST.SF_ALLOCATED] >= 0.0 or st_f[station, ST.SF_ACTIVE] == 0.0:
                 continue
-            asked = min(st_f[station, L.SF_ACTIVE], st_i[station, L.S_SERVERS], st_f[station, L.SF_CAP])
-            if asked <= level * st_f[station, L.SF_WEIGHT] * (1.0 + 1e-12):
-                st_f[station, L.SF_ALLOCATED] = asked
+            asked = min(st_f[station, ST.SF_ACTIVE], st_i[station, ST.S_SERVERS], st_f[station, ST.SF_CAP])
+            if asked <= level * st_f[station, ST.SF_WEIGHT] * (1.0 + 1e-12):
+                st_f[station, ST.SF_ALLOCATED] = asked
                 left -= asked
-                weights -= st_f[station, L.SF_WEIGHT]
+                weights -= st_f[station, ST.SF_WEIGHT]
                 settled = True
                 if weights <= 1e-12:
                     weights = 0.0
     for index in range(station0, station0 + stations):
         station = gr_stations[index]
-        if st_f[station, L.SF_ACTIVE] == 0.0:
-            st_f[station, L.SF_ALLOCATED] = 0.0
-        elif st_f[station, L.SF_ALLOCATED] < 0.0:
-            st_f[station, L.SF_ALLOCATED] = left / weights * st_f[station, L.SF_WEIGHT]
+        if st_f[station, ST.SF_ACTIVE] == 0.0:
+            st_f[station, ST.SF_ALLOCATED] = 0.0
+        elif st_f[station, ST.SF_ALLOCATED] < 0.0:
+            st_f[station, ST.SF_ALLOCATED] = left / weights * st_f[station, ST.SF_WEIGHT]
 
 
 @inlined
 def _cost(t, station, busy):
-    n = t.st_i[station, L.S_N_COST]
+    n = t.st_i[station, ST.S_N_COST]
     if n == 0 or busy <= 0:
         return 1.0
     index = int(busy + 0.999999)
-    return t.costs[t.st_i[station, L.S_COST] + (index if index < n else n) - 1]
+    return t.costs[t.st_i[station, ST.S_COST] + (index if index < n else n) - 1]
 
 
 @inlined
@@ -252,10 +252,10 @@ def _share(t, station, engines, lane0, lanes):
     """Divide a station's allocation, less the engines that are kept, over its lanes: higher ranks first, by weight
     within a rank, at most one engine to a customer."""
     st_f, lane_i, lane_f = t.st_f, t.lane_i, t.lane_f
-    left = st_f[station, L.SF_ALLOCATED]
-    pace = st_f[station, L.SF_SPEED] / _cost(t, station, left)
-    low_cost = st_f[station, L.SF_LOW_COST]
-    share = st_f[station, L.SF_WEIGHT] * engines
+    left = st_f[station, ST.SF_ALLOCATED]
+    pace = st_f[station, ST.SF_SPEED] / _cost(t, station, left)
+    low_cost = st_f[station, ST.SF_LOW_COST]
+    share = st_f[station, ST.SF_WEIGHT] * engines
     if low_cost > 1.0 and left > share:
         pace *= (share + (left - share) / low_cost) / left
     rank = 0

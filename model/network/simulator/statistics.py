@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from model.network.simulator import layout as L
+from model.network.simulator.tables import inlined
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +126,13 @@ def merge(batches: np.ndarray, groups: int) -> np.ndarray:
     """Sum consecutive batches, shape (n, …), into ``groups`` groups as equal as they can be."""
     edges = np.linspace(0, len(batches), groups + 1).round().astype(int)
     return np.stack([batches[a:b].sum(axis=0) for a, b in pairwise(edges)])
+
+
+@inlined
+def bucket_of(value, float_view, bits_view):
+    """Bucket of a time in seconds; the views are of one number."""
+    float_view[0] = value
+    bucket = (bits_view[0] >> (52 - L.MANTISSA_BITS)) - ((1023 + L.LOWEST_EXPONENT) << L.MANTISSA_BITS)
+    if bucket < 0:
+        return 0
+    return bucket if bucket < L.BUCKETS else L.BUCKETS - 1

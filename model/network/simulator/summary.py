@@ -12,9 +12,10 @@ from model.network.arrays import as_arrays
 from model.network.bottlenecks import Limit, share_with_overflow, unwaited_holding
 from model.network.bottlenecks import limits as ranked
 from model.network.simulator import layout as L
+from model.network.simulator import station_table as ST
 from model.network.simulator.program import Program
+from model.network.simulator.replication import views
 from model.network.simulator.result import ClassResult, Part, Polarity, ResourceResult, StationResult
-from model.network.simulator.state import views
 from model.network.simulator.statistics import Estimate, bucket_edges, mean, percentile, ratio
 
 PERCENTILES = (50.0, 90.0, 95.0, 99.0)
@@ -159,7 +160,7 @@ def _station(groups: Groups, s: int) -> StationResult:
     names = groups.program.network.class_names
     visit, totals = groups.visit[:, :, s], groups.station[:, s]
     engine = visit[..., L.V_USING] + visit[..., L.V_SPIN]
-    kind = groups.program.arrays["st_i"][s, L.S_KIND]
+    kind = groups.program.arrays["st_i"][s, ST.S_KIND]
     busy = totals[:, L.X_BUSY_AREA] if kind == L.SHARING else engine.sum(axis=1)
     servers = float(station.servers) if station.discipline.queues else 1.0
     utilization = groups.per_s(busy / servers)
@@ -193,7 +194,7 @@ def _station(groups: Groups, s: int) -> StationResult:
 
 def _polarity(groups: Groups, s: int) -> Polarity:
     servers = groups.program.network.stations[s].servers
-    entitled = min(float(groups.program.arrays["st_f"][s, L.SF_ENTITLED]), float(servers))
+    entitled = min(float(groups.program.arrays["st_f"][s, ST.SF_ENTITLED]), float(servers))
     high = math.floor(entitled + 1e-9)
     medium = int(entitled - high > 1e-9)
     low = servers - high - medium
@@ -284,9 +285,9 @@ def _share_of_limit(groups: Groups, s: int, result: StationResult) -> float:
     its busy cores show where a second thread is free."""
     station = groups.program.network.stations[s]
     if station.lpar is not None:
-        cap = float(groups.program.arrays["st_f"][s, L.SF_CAP])
+        cap = float(groups.program.arrays["st_f"][s, ST.SF_CAP])
         return result.utilization.value * station.servers / min(station.servers, cap)
-    if groups.program.arrays["st_i"][s, L.S_KIND] != L.SHARING:
+    if groups.program.arrays["st_i"][s, ST.S_KIND] != L.SHARING:
         return result.utilization.value
     work = groups.visit[:, :, s, [L.V_USING, L.V_SPIN]].sum() / groups.seconds.sum()
     return float(work) / float(as_arrays(groups.program.network).curves[s][0][-1])

@@ -10,10 +10,10 @@ import numpy as np
 from model.network import Network
 from model.network.simulator import layout as L
 from model.network.simulator import randoms
+from model.network.simulator import station_table as ST
 from model.network.simulator.calendar import move
 from model.network.simulator.program import Program, compile_network
-from model.network.simulator.replication import Replication
-from model.network.simulator.state import views
+from model.network.simulator.replication import Replication, views
 
 NEVER = 1e-12
 """The factor of arrivals that stop."""
@@ -70,11 +70,11 @@ class VaryingLoad:
     def _integrate(self) -> None:
         """Count engine and thread time up to now."""
         t, now = self.replication.tables, self.replication.now
-        seconds, allocated = now - t.st_f[:, L.SF_AREA_AT], t.st_f[:, L.SF_ALLOCATED]
+        seconds, allocated = now - t.st_f[:, ST.SF_AREA_AT], t.st_f[:, ST.SF_ALLOCATED]
         t.acc_x[:, L.X_BUSY_AREA] += allocated * seconds
-        t.acc_x[:, L.X_ACTIVE_AREA] += t.st_f[:, L.SF_ACTIVE] * seconds
-        t.acc_x[:, L.X_LOW_AREA] += np.maximum(allocated - t.st_f[:, L.SF_ENTITLED], 0.0) * seconds
-        t.st_f[:, L.SF_AREA_AT] = now
+        t.acc_x[:, L.X_ACTIVE_AREA] += t.st_f[:, ST.SF_ACTIVE] * seconds
+        t.acc_x[:, L.X_LOW_AREA] += np.maximum(allocated - t.st_f[:, ST.SF_ENTITLED], 0.0) * seconds
+        t.st_f[:, ST.SF_AREA_AT] = now
 
     def _under_way_s(self) -> np.ndarray:
         """Work done on what is inside the stations whose engines are shared, in seconds alone on an engine."""
@@ -85,7 +85,7 @@ class VaryingLoad:
             virtual = clock[L.LF_VIRTUAL] + clock[L.LF_RATE] * (now - clock[L.LF_AT])
             left = t.lane_keys[lane, :n] - virtual
             whole = t.cust_f[t.lane_members[lane, :n], L.CF_WORK]
-            done[station] += float(whole.sum() - t.st_f[station, L.SF_ALONE] * left.sum())
+            done[station] += float(whole.sum() - t.st_f[station, ST.SF_ALONE] * left.sum())
         return done
 
     def _set(self, factors: np.ndarray) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from model.network.simulator import layout as L
-from model.network.simulator.calendar import insert
-from model.network.simulator.compiled import inlined
-from model.network.simulator.handover import leave, let_go
-from model.network.simulator.histogram import bucket_of
-from model.network.simulator.queues import append
+from model.network.simulator import station_table as ST
+from model.network.simulator.calendar import append, insert
 from model.network.simulator.randoms import draw, uniform
-from model.network.simulator.resources import take
+from model.network.simulator.resources import leave, let_go, take
 from model.network.simulator.stations import begin, go_on, keep, may_go_on
+from model.network.simulator.statistics import bucket_of
+from model.network.simulator.tables import inlined
 
 _NONE = np.uint32(L.NONE)
 
@@ -29,14 +28,14 @@ def visit(t, now, customer, pc):
             return customer, np.uint32(pc + 1)
         t.cust_i[customer, L.C_COUNT] = count
     if flags & L.GOES_ON and t.cust_i[customer, L.C_HELD] == station and may_go_on(t, station, cls):
-        work = _work(t, customer, pc) * t.st_f[station, L.SF_PACE]
+        work = _work(t, customer, pc) * t.st_f[station, ST.SF_PACE]
         _enter(t, now, customer, pc, station, work)
         _serve(t, now, customer, go_on(t, now, station, customer, work))
         return _NONE, pc
-    if t.st_i[station, L.S_BUSY] + t.st_i[station, L.S_WAITING] >= t.st_i[station, L.S_OVER_AT]:
-        station = t.st_i[station, L.S_OVER]
-    if t.st_i[station, L.S_PLACES] != L.NONE and t.cust_i[customer, L.C_PLACED] == 0:
-        resource = t.st_i[station, L.S_PLACES]
+    if t.st_i[station, ST.S_BUSY] + t.st_i[station, ST.S_WAITING] >= t.st_i[station, ST.S_OVER_AT]:
+        station = t.st_i[station, ST.S_OVER]
+    if t.st_i[station, ST.S_PLACES] != L.NONE and t.cust_i[customer, L.C_PLACED] == 0:
+        resource = t.st_i[station, ST.S_PLACES]
         instance = t.res_i[resource, L.R_FIRST]
         keeps = t.cust_i[customer, L.C_HELD] == station and not flags & L.RETAIN
         if keeps:
@@ -57,23 +56,23 @@ def visit(t, now, customer, pc):
         t.acc_v[cls, t.cust_i[customer, L.C_HELD], L.V_BLOCKED] += now - t.cust_f[customer, L.CF_HELD_AT]
         let_go(customer, t.cust_i, t.freed)
         return customer, pc
-    places = t.st_i[station, L.S_CAPACITY]
-    if places > 0 and t.st_i[station, L.S_BUSY] + t.st_i[station, L.S_WAITING] >= places:
+    places = t.st_i[station, ST.S_CAPACITY]
+    if places > 0 and t.st_i[station, ST.S_BUSY] + t.st_i[station, ST.S_WAITING] >= places:
         t.cust_i[customer, L.C_COUNT] = 0
         t.acc_x[station, L.X_REJECTED] += 1.0
         return customer, t.op_i[pc, L.P_LOST]
     if station != t.op_i[pc, L.P_PLACE]:
         t.acc_x[t.op_i[pc, L.P_PLACE], L.X_OVERFLOWED] += 1.0
-    work = _work(t, customer, pc) * t.st_f[station, L.SF_PACE]
+    work = _work(t, customer, pc) * t.st_f[station, ST.SF_PACE]
     _enter(t, now, customer, pc, station, work)
     duration = begin(t, now, station, customer, cls, work)
     _serve(t, now, customer, duration)
     if duration == L.WAITS:
         t.cust_f[customer, L.CF_LEFT] = work
-        t.st_i[station, L.S_WAITING] += 1
+        t.st_i[station, ST.S_WAITING] += 1
         t.acc_v[cls, station, L.V_WAITED] += 1.0
-        level = t.cls_i[cls, L.K_LEVEL] if t.st_i[station, L.S_LEVELS] > 1 else 0
-        append(t.st_i[station, L.S_QUEUE] + level, customer, t.cust_i, t.queue_head, t.queue_tail)
+        level = t.cls_i[cls, L.K_LEVEL] if t.st_i[station, ST.S_LEVELS] > 1 else 0
+        append(t.st_i[station, ST.S_QUEUE] + level, customer, t.cust_i, t.queue_head, t.queue_tail)
     return _NONE, pc
 
 
@@ -131,8 +130,8 @@ def served(t, now, customer, pc):
         t.cust_parts[customer, 2 * station + 1] += residence - t.cust_f[customer, L.CF_WORK]
     flags = t.op_i[pc, L.P_FLAGS]
     if flags & L.OBSERVE:
-        t.st_f[station, L.SF_SMOOTHED] += 0.05 * (residence - t.st_f[station, L.SF_SMOOTHED])
-    if flags & (L.KEEP | L.KEEP_UNTIL_ENTRY) and t.st_i[station, L.S_KIND] != L.DELAY:
+        t.st_f[station, ST.SF_SMOOTHED] += 0.05 * (residence - t.st_f[station, ST.SF_SMOOTHED])
+    if flags & (L.KEEP | L.KEEP_UNTIL_ENTRY) and t.st_i[station, ST.S_KIND] != L.DELAY:
         keep(t, now, station, customer)
     else:
         leave(station, t.cust_i[customer, L.C_SERVER], customer, t.freed)

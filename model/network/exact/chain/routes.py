@@ -35,7 +35,7 @@ class Kind:
         The step that is waited for, ``NOBODY`` in service.
     server, speed
         Of unequal servers the one that serves, and its speed.
-    held : tuple of int
+    holdings : tuple of int
         Units of each resource.
     events : list of (rate, becomes, begins, copies)
         ``rate`` times a second it becomes another kind (``NOBODY``: it leaves) and ``copies`` customers begin a step.
@@ -46,7 +46,7 @@ class Kind:
     step: int = NOBODY
     server: int = 0
     speed: float = 1.0
-    held: tuple[int, ...] = ()
+    holdings: tuple[int, ...] = ()
     events: list[tuple[float, int, int, int]] = field(default_factory=list)
 
 
@@ -64,7 +64,7 @@ class Step:
         The kind of those who wait for the step.
     elsewhere : int
         The step of those who find too many there, ``NOBODY`` where everybody waits.
-    held : tuple of int
+    holdings : tuple of int
         Units held on coming to it.
     then : list of (step, chance)
         What follows; of a visit the kind in service at its first server.
@@ -75,7 +75,7 @@ class Step:
     units: int = 0
     waits: int = NOBODY
     elsewhere: int = NOBODY
-    held: tuple[int, ...] = ()
+    holdings: tuple[int, ...] = ()
     then: list[tuple[int, float]] = field(default_factory=list)
 
 
@@ -115,7 +115,7 @@ class Routes:
         visited = self.flow.visited(row)
         self.end = end = self.step("end", self.none)
         ops = self.flow.ops
-        at_step = {at: end if ops[at].kind == "end" else self.step("go", self.held(ops[at])) for at in visited}
+        at_step = {at: end if ops[at].kind == "end" else self.step("go", self.holdings(ops[at])) for at in visited}
         first_op = self.flow.starts[row]
         comes_back = any(to == first_op for at in visited for to, _ in self.flow.edges[at])
         for at in visited:
@@ -143,11 +143,11 @@ class Routes:
             if op.extra is not None:
                 service = [(p * q, [*one, *other]) for p, one in service for q, other in _phases(op.extra)]
             if chance := op.count - whole:
-                again = self.step("go", step.held)
+                again = self.step("go", step.holdings)
                 self.visit(row, again, k, service, after)
                 after = [(again, chance), *((to, part * (1 - chance)) for to, part in after)]
             for _ in range(whole):
-                earlier = self.step("go", step.held)
+                earlier = self.step("go", step.holdings)
                 self.visit(row, earlier, k, service, after)
                 after = [(earlier, 1.0)]
             step.then = after
@@ -159,7 +159,7 @@ class Routes:
                 resource = self.net.network.resources[rho]
                 if op.kind == "acquire" and resource.queue_limit is not None:
                     step.elsewhere = self.turned_away()
-                step.waits = self.kind(Kind(len(self.column) + rho, row, at, held=step.held))
+                step.waits = self.kind(Kind(len(self.column) + rho, row, at, holdings=step.holdings))
         else:
             raise UnsupportedError(f"{op.kind} steps are not followed")
 
@@ -176,7 +176,7 @@ class Routes:
             return
         station = self.net.network.stations[k]
         if station.overflow is not None:
-            self.steps[at].elsewhere = self.step("go", self.steps[at].held)
+            self.steps[at].elsewhere = self.step("go", self.steps[at].holdings)
             self.visit_one(row, self.steps[at].elsewhere, self.column[station.overflow.to], service, after)
         elif station.capacity is not None:
             self.steps[at].elsewhere = self.turned_away()
@@ -196,19 +196,21 @@ class Routes:
             speeds = tuple(sorted((v / max(speeds) for v in speeds), reverse=True)) if len(set(speeds)) > 1 else (1.0,)
             pace = float(self.net.pace[k])
         step.code, step.place = "visit", k
-        done = self.step("go", step.held, after)
+        done = self.step("go", step.holdings, after)
         for chance, rates in service:
             follow = [NOBODY] * len(speeds)
             for i, rate in reversed(list(enumerate(rates))):
                 starts = done if i == len(rates) - 1 else NOBODY
                 follow = [
-                    self.kind(Kind(k, row, NOBODY, j, v, step.held, [(rate * v / pace, to, starts, int(starts >= 0))]))
+                    self.kind(
+                        Kind(k, row, NOBODY, j, v, step.holdings, [(rate * v / pace, to, starts, int(starts >= 0))])
+                    )
                     for j, (v, to) in enumerate(zip(speeds, follow, strict=True))
                 ]
             step.then.append((follow[0], chance))
         # Who waits for a server need not have drawn its time.
         apart = len(service) > 1 or len(speeds) > 1
-        step.waits = self.kind(Kind(k, row, at, held=step.held)) if apart else step.then[0][0]
+        step.waits = self.kind(Kind(k, row, at, holdings=step.holdings)) if apart else step.then[0][0]
 
     def source(self, row: int, arrivals: Arrivals, start: int) -> int:
         """Add the kinds that make arrivals; gives the one to begin with."""
@@ -218,7 +220,7 @@ class Routes:
             if any(len(_phases(d)) > 1 or len(_phases(d)[0][1]) > 1 for d in periods):
                 raise UnsupportedError("arrivals with on and off periods are followed where all are exponential")
         branches = _phases(arrivals.interarrival)
-        chains = [[self.kind(Kind(self.last, row, held=self.none)) for _ in rates] for _, rates in branches]
+        chains = [[self.kind(Kind(self.last, row, holdings=self.none)) for _ in rates] for _, rates in branches]
         for (_, rates), chain in zip(branches, chains, strict=True):
             for i, (rate, kind) in enumerate(zip(rates, chain, strict=True)):
                 if i + 1 < len(chain):
@@ -229,15 +231,16 @@ class Routes:
                         self.kinds[kind].events.append((rate * chance * part, again[0], start, size))
         first = chains[0][0]
         if arrivals.on is not None and arrivals.off is not None:
-            off = self.kind(Kind(self.last, row, held=self.none, events=[(1 / arrivals.off.mean, first, NOBODY, 0)]))
+            resumes = (1 / arrivals.off.mean, first, NOBODY, 0)
+            off = self.kind(Kind(self.last, row, holdings=self.none, events=[resumes]))
             self.kinds[first].events.append((1 / arrivals.on.mean, off, NOBODY, 0))
         return first
 
-    def held(self, op: Op) -> tuple[int, ...]:
-        return tuple(dict(op.held).get(name, 0) for name in self.resource)
+    def holdings(self, op: Op) -> tuple[int, ...]:
+        return tuple(dict(op.holdings).get(name, 0) for name in self.resource)
 
-    def step(self, code: str, held: tuple[int, ...], then: list[tuple[int, float]] | None = None) -> int:
-        self.steps.append(Step(code, held=held, then=then or []))
+    def step(self, code: str, holdings: tuple[int, ...], then: list[tuple[int, float]] | None = None) -> int:
+        self.steps.append(Step(code, holdings=holdings, then=then or []))
         return len(self.steps) - 1
 
     def kind(self, kind: Kind) -> int:

@@ -109,7 +109,7 @@ def _solved(net: Arrays, most: Ints) -> tuple[Figures, Floats]:
         raise NetworkError(_deadlock(net, "some classes"))
     if chances is None:
         raise UnsupportedError(TOO_SLOW)
-    there, busy, done, held, cut = _means(chain, states, chances)
+    there, busy, done, holdings, cut = _means(chain, states, chances)
     stations = len(net.curves)
     at_stations, waiting, used = there[:, :stations], there[:, stations:-1], busy[:, :stations]
     # What goes to another station when one is full is work of both together.
@@ -144,7 +144,7 @@ def _solved(net: Arrays, most: Ints) -> tuple[Figures, Floats]:
         used,
         _in_service(net, throughput, done[:, :stations] / each if overflow else net.work, used),
         waiting / each,
-        held,
+        holdings,
         "Markov chain",
     )
     return figures, lost
@@ -233,7 +233,7 @@ def _means(chain: States, states: list[State], chances: Floats) -> tuple[Floats,
     arrivals a second that are not let in, as the most that are let in are there."""
     classes, last = len(chain.most), chain.last
     there, busy, done = np.zeros((3, classes, last + 1))
-    held, cut = np.zeros((classes, last - chain.stations)), np.zeros(classes)
+    holdings, cut = np.zeros((classes, last - chain.stations)), np.zeros(classes)
     for state, chance in zip(states, chances.tolist(), strict=True):
         if chance <= 0.0:
             continue
@@ -245,8 +245,8 @@ def _means(chain: States, states: list[State], chances: Floats) -> tuple[Floats,
                 there[r, place] += chance
                 busy[r, place] += chance * used
                 done[r, place] += chance * speed * kind.speed
-                held[r] += np.multiply(chance, kind.held)
+                holdings[r] += np.multiply(chance, kind.holdings)
                 for rate, _, _, copies in kind.events if place == last else ():
                     if copies and chain.inside(state, r) + copies > chain.most[r]:
                         cut[r] += chance * rate * copies
-    return there, busy, done, held, cut
+    return there, busy, done, holdings, cut

@@ -13,6 +13,7 @@ import numpy as np
 from model.network.arrays import Arrays, Ints
 from model.network.errors import UnsupportedError
 from model.network.exact.chain.routes import MOST_KINDS, NOBODY, TOO_MANY, Routes
+from model.network.overload import water_filling
 
 State = tuple[tuple[int, ...], ...]
 Places = list[list[int]]
@@ -101,7 +102,8 @@ class States:
             if discipline == "ps":
                 got = [min(1.0, engines[place] / count)] * count if count else []
             elif discipline == "dps":
-                got = _by_weight([float(self.net.weight[self.kinds[kind].row]) for kind in here], engines[place])
+                weights = [float(self.net.weight[self.kinds[kind].row]) for kind in here]
+                got = water_filling([1.0] * count, weights, engines[place])
             elif discipline == "priority_ps":
                 got = self._by_priority(here, engines[place])
             else:
@@ -119,17 +121,12 @@ class States:
         """Engines that each station has: its own, or of a machine as many as it needs while that is below its part by
         weight, and that part of the rest."""
         out = [float(servers) for servers in self.servers]
-        for left, here in self.machines:
-            wanted = {k: min(float(len(state[k])), self.caps[k]) for k in here if state[k]}
-            while wanted:
-                level = left / sum(self.shares[k] for k in wanted)
-                given = [k for k in wanted if wanted[k] <= level * self.shares[k] * (1.0 + 1e-12)]
-                if not given:
-                    out = [level * self.shares[k] if k in wanted else engines for k, engines in enumerate(out)]
-                    break
-                for k in given:
-                    out[k] = wanted.pop(k)
-                    left -= out[k]
+        for engines, here in self.machines:
+            wanted = [min(float(len(state[k])), self.caps[k]) for k in here]
+            given = water_filling(wanted, [self.shares[k] for k in here], engines)
+            for k, part in zip(here, given, strict=True):
+                if state[k]:
+                    out[k] = part
         return out
 
     def _by_priority(self, here: Sequence[int], engines: float) -> list[float]:
@@ -221,8 +218,9 @@ class States:
 
     def _free(self, rho: int, places: Places, doing: Doing) -> int:
         """Units of a resource that nobody holds."""
-        units = sum(self.kinds[kind].held[rho] for here in places for kind in here)
-        return self.net.network.resources[rho].capacity - units - sum(self.steps[step].held[rho] for step, _ in doing)
+        units = sum(self.kinds[kind].holdings[rho] for here in places for kind in here)
+        units += sum(self.steps[step].holdings[rho] for step, _ in doing)
+        return self.net.network.resources[rho].capacity - units
 
     def _wait(self, places: Places, kind: int) -> None:
         """Put a customer among those who wait at a station or for a resource."""
@@ -270,15 +268,3 @@ class States:
             doing.append((self.kinds[here.pop(at)].step, True))
         else:
             self._sort(places, place)
-
-
-def _by_weight(weights: list[float], engines: float) -> list[float]:
-    """Engines divided by weight; nobody has more than one."""
-    out, left = [0.0] * len(weights), list(range(len(weights)))
-    while left and engines > 0.0:
-        total = sum(weights[i] for i in left)
-        whole = [i for i in left if weights[i] * engines >= total]
-        for i in whole or left:
-            out[i] = 1.0 if whole else weights[i] * engines / total
-        left, engines = ([i for i in left if i not in whole], engines - len(whole)) if whole else ([], 0.0)
-    return out

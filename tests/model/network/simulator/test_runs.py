@@ -24,8 +24,8 @@ from model.network import (
 )
 from model.network.simulator import SimulationError, replay, simulate
 from model.network.simulator.program import compile_network
+from model.network.simulator.randoms import alias_table
 from model.network.simulator.replication import Replication
-from model.network.simulator.sampling import alias_table
 from model.network.simulator.statistics import bucket_edges, merge, mser5, percentile, ratio
 from tests.model.network.simulator.build import EXP, closed_class, network, open_class, visit
 from tests.shared import ROOT

@@ -1,4 +1,7 @@
-"""Stations, sharing lanes, passive resources and their queues as rows of the engine's tables."""
+"""Stations, sharing lanes, passive resources and their queues as rows of the engine's tables.
+
+An attribute of stations that the engine reads is a column here and the line of :func:`station_tables` that fills it.
+"""
 
 from __future__ import annotations
 
@@ -9,51 +12,62 @@ import numpy as np
 from model.network import Network, Station
 from model.network.simulator import layout as L
 
+# Station integers.
+(
+    S_KIND, S_SERVERS, S_BUSY, S_WAITING, S_LEVELS, S_QUEUE, S_CAPACITY, S_PLACES, S_OVER, S_OVER_AT, S_SERVER0,
+    S_GROUP, S_LIMIT, S_RATES, S_N_RATES, S_COST, S_N_COST, S_PACKING, S_THREADS, S_WIDTH,
+) = range(20)  # fmt: skip
+# Station floats.
+(
+    SF_PACE, SF_SMOOTHED, SF_AREA_AT, SF_ALLOCATED, SF_ACTIVE, SF_WEIGHT, SF_CAP, SF_LOW_COST, SF_SPEED, SF_ENTITLED,
+    SF_ALONE, SF_WIDTH,
+) = range(12)  # fmt: skip
+
 
 def station_tables(arrays: dict[str, np.ndarray], network: Network, n_levels: int, resources: tuple[str, ...]) -> None:
-    ints = np.zeros((len(network.stations), L.S_WIDTH), np.int64)
-    floats = np.zeros((len(network.stations), L.SF_WIDTH))
-    floats[:, L.SF_ENTITLED] = np.inf
+    ints = np.zeros((len(network.stations), S_WIDTH), np.int64)
+    floats = np.zeros((len(network.stations), SF_WIDTH))
+    floats[:, SF_ENTITLED] = np.inf
     queues = 0
     speeds: list[float] = []
     costs: list[float] = []
     rates: list[float] = []
     for i, station in enumerate(network.stations):
         kind = _kind(station)
-        ints[i, L.S_KIND], ints[i, L.S_SERVERS] = kind, station.servers
-        ints[i, L.S_LEVELS] = n_levels if station.discipline.queue_by_level else 1
-        ints[i, L.S_QUEUE] = queues
-        queues += ints[i, L.S_LEVELS]
+        ints[i, S_KIND], ints[i, S_SERVERS] = kind, station.servers
+        ints[i, S_LEVELS] = n_levels if station.discipline.queue_by_level else 1
+        ints[i, S_QUEUE] = queues
+        queues += ints[i, S_LEVELS]
         rejecting = station.capacity is not None and station.when_full == "reject"
-        ints[i, L.S_CAPACITY] = station.capacity or 0 if rejecting else 0
+        ints[i, S_CAPACITY] = station.capacity or 0 if rejecting else 0
         blocking = station.capacity is not None and station.when_full == "block"
-        ints[i, L.S_PLACES] = resources.index(f"{station.name} places") if blocking else -1
+        ints[i, S_PLACES] = resources.index(f"{station.name} places") if blocking else -1
         over = station.overflow
         threads = 2 * station.servers if station.smt else station.servers
-        ints[i, L.S_THREADS] = threads
-        ints[i, L.S_OVER] = network.station_names.index(over.to) if over else -1
-        ints[i, L.S_OVER_AT] = threads + over.waiting if over else L.MANY
-        ints[i, L.S_SERVER0] = len(speeds)
+        ints[i, S_THREADS] = threads
+        ints[i, S_OVER] = network.station_names.index(over.to) if over else -1
+        ints[i, S_OVER_AT] = threads + over.waiting if over else L.MANY
+        ints[i, S_SERVER0] = len(speeds)
         each = sorted(station.speeds, reverse=True) if len(station.speeds) > 1 else station.speeds * station.servers
         speeds.extend(each)
         speed = station.speeds[0] if len(set(station.speeds)) == 1 else 1.0
-        floats[i, L.SF_SPEED] = speed
-        floats[i, L.SF_PACE] = 1.0 if kind in (L.SHARING, L.UNEQUAL) else 1.0 / speed
+        floats[i, SF_SPEED] = speed
+        floats[i, SF_PACE] = 1.0 if kind in (L.SHARING, L.UNEQUAL) else 1.0 / speed
         # Seconds that one unit of work takes whoever is alone.
         cost_alone = station.cost_by_busy[0] if station.cost_by_busy else 1.0
-        floats[i, L.SF_ALONE] = cost_alone / speed if kind == L.SHARING else 1.0
-        ints[i, L.S_COST], ints[i, L.S_N_COST] = (
+        floats[i, SF_ALONE] = cost_alone / speed if kind == L.SHARING else 1.0
+        ints[i, S_COST], ints[i, S_N_COST] = (
             len(costs),
             0 if kind == L.SHARING and station.lpar is None and not _has_lanes(station) else len(station.cost_by_busy),
         )
         costs.extend(station.cost_by_busy)
         # Engines in order whose pace changes with the number busy are shared by as many transactions as there are.
-        ints[i, L.S_LIMIT] = L.MANY if station.discipline.shares and station.smt is None else threads
-        ints[i, L.S_RATES] = len(rates)
+        ints[i, S_LIMIT] = L.MANY if station.discipline.shares and station.smt is None else threads
+        ints[i, S_RATES] = len(rates)
         if kind == L.SHARING:
             rates.extend(speed * r for r in sharing_rates(station))
-        ints[i, L.S_N_RATES] = len(rates) - ints[i, L.S_RATES]
-        ints[i, L.S_PACKING] = int(station.smt is not None and station.smt.packing == "dense")
+        ints[i, S_N_RATES] = len(rates) - ints[i, S_RATES]
+        ints[i, S_PACKING] = int(station.smt is not None and station.smt.packing == "dense")
     arrays |= {
         "st_i": ints,
         "st_f": floats,
@@ -119,7 +133,7 @@ def lane_tables(arrays: dict[str, np.ndarray], network: Network, levels: list[in
                     lane_floats.append([0.0, 0.0, 0.0, weight])
                 lane_of[i, k] = kinds[rank, weight]
             _dense_ranks(lanes, i)
-            arrays["st_i"][i, L.S_GROUP] = g
+            arrays["st_i"][i, S_GROUP] = g
             gr_stations.append(i)
         single = len(lanes) - first == 1 and name.startswith("station")
         gr_i.append([first, len(lanes) - first, first_station, len(members), int(single), 0])
@@ -130,11 +144,11 @@ def lane_tables(arrays: dict[str, np.ndarray], network: Network, levels: list[in
         for i, share in zip(members, shares, strict=True):
             part = share.weight / weights if share else 1.0
             cap = math.inf if share is None or share.cap == "none" else share.cap
-            arrays["st_f"][i, L.SF_WEIGHT] = part
-            arrays["st_f"][i, L.SF_ENTITLED] = part * total if share else math.inf
-            arrays["st_f"][i, L.SF_CAP] = part * total if cap == "share" else float(cap)
+            arrays["st_f"][i, SF_WEIGHT] = part
+            arrays["st_f"][i, SF_ENTITLED] = part * total if share else math.inf
+            arrays["st_f"][i, SF_CAP] = part * total if cap == "share" else float(cap)
             vertical = share is not None and share.polarity == "vertical"
-            arrays["st_f"][i, L.SF_LOW_COST] = share.low_cost if vertical and share else 1.0
+            arrays["st_f"][i, SF_LOW_COST] = share.low_cost if vertical and share else 1.0
     arrays |= {
         "lane_of": lane_of,
         "lane_i": np.array(lanes, np.int64).reshape(-1, L.L_WIDTH),
