@@ -312,7 +312,7 @@ def data_identity(home: Home) -> dict[str, Any]:
 def validate(home: Home) -> Any:
     """Errors of the current model on left-out data: points from the other points, later days and higher loads."""
     require_snapshot(home)
-    from model.calibration.descriptions import load_descriptions
+    from model.calibration.related_systems import load_descriptions
     from model.calibration.systems import usable
     from model.validation import validate as validate_left_out
 
@@ -394,7 +394,7 @@ def fit(home: Home, progress: Progress | None = None) -> Fitted:
 
 def _fit(home: Home, say: Progress) -> Fitted:
     from model import registry
-    from model.calibration.descriptions import load_descriptions
+    from model.calibration.related_systems import load_descriptions
     from model.calibration.systems import NothingCalibratedError, calibrate, usable
     from model.isolation import each
     from model.validation import validate as validate_left_out

@@ -1,4 +1,4 @@
-"""The capacity model: usage and response laws of every measured system, fitted together."""
+"""Systems with measured points: demands and responses of all of them, fitted together."""
 
 from __future__ import annotations
 
@@ -9,30 +9,27 @@ from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from sklearn.base import BaseEstimator
-from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted
 
-from model.calibration.descriptions import SystemDescription
 from model.calibration.measured_points import LPAR, SystemPoints, as_frame, rows_of, system_points
-from model.calibration.pooling import Priors
+from model.calibration.pooling import PooledDemand, Priors, pooled_demands
 from model.calibration.related_systems import (
+    LOAD_SD,
     OTHER_SOFTWARE_SD,
+    RESPONSE_QUANTILE,
     SAME_SOFTWARE_SD,
-    Laws,
+    Demands,
+    MeasuredResponse,
+    SystemDescription,
+    demand_of_relative,
     deviation_sd,
+    measured_response,
     nearest,
     response_of_relative,
     same_software,
-    usage_of_relative,
 )
-from model.calibration.response import fit_response
-from model.calibration.samples import normal_samples, response_draws, usage_draws
-from model.calibration.usage_law import usage
-from model.calibration.utilization import UtilizationLaw
+from model.calibration.samples import Z90, normal_samples, normal_scores, with_centre
 from model.capacity.figures import figures_of
-from model.capacity.parameters import DemandModel, NWay, Point, SystemParameters, TransactionClass
+from model.capacity.parameters import DemandModel, NWay, Point, ResponseModel, SystemParameters, TransactionClass
 from model.hardware.ratings import N_WAY_SD
 from model.published.observations import condition_text, parse_condition
 
@@ -46,153 +43,135 @@ class NoPointsError(ValueError):
     """No system of the mart has a measured point that can be fitted."""
 
 
-class CapacityModel(BaseEstimator):
-    """Demand per transaction and address-space group, fixed parts and response of every system, with 90 % intervals.
+class CapacityModel:
+    """Demands and responses of every system with measured points, with 90 % intervals.
 
-    ``fit`` takes the mart of measured points (one row a point: ``system_id``, ``point``, ``etr_tps``, ``engines``,
-    usage and response columns). ``predict`` takes rows of ``system_id`` and ``etr_tps`` and gives the engines in use
-    by the system's total.
+    Parameters
+    ----------
+    descriptions
+        Systems by id: who is related to whom, and what was published under which condition.
+    priors
+        Of the demand of a total.
+    conformal
+        Scale intervals so that they contain the points left out one at a time.
 
-    Args:
-        descriptions: systems by id: who is related to whom, and what was published under which condition.
-        priors: of a total; None for the standing ones.
-        calibrate: stretch intervals to hold the points left out one at a time.
-
-    Attributes:
-        systems_: by system id, the parameters that predictions need.
-        laws_: by system id and series, the moments of the usage laws.
-        points_: the measured points it was fitted on.
-        left_out_: systems of the mart that cannot be calibrated, each with the reason.
-        deviation_sd_: how far ratios of address-space groups deviate from the ratio of the total, where the software
-            is the same (True) and where it is another.
+    Attributes
+    ----------
+    systems_
+        By system id, the parameters that predictions need.
+    demands_
+        By system id and series, the moments of the demands.
+    points_
+        The measured points it was fitted on.
+    left_out_
+        Systems of the mart that cannot be calibrated, each with the reason.
+    deviation_sd_
+        How far ratios of address-space groups deviate from the ratio of the total, where the software is the same
+        (True) and where it is another.
     """
 
     def __init__(
         self,
         descriptions: Mapping[str, SystemDescription] | None = None,
         priors: Priors | None = None,
-        calibrate: bool = True,
+        conformal: bool = True,
     ) -> None:
-        self.descriptions = descriptions
-        self.priors = priors
-        self.calibrate = calibrate
+        self.descriptions = dict(descriptions or {})
+        self.priors = priors or Priors()
+        self.conformal = conformal
 
-    def fit(self, X: Any, y: None = None) -> CapacityModel:
-        """Fit every system of the mart that can be; the others are named in ``left_out_``.
+    def fit(self, points: Any) -> CapacityModel:
+        """Fit every system of the mart of measured points that can be; the others are named in ``left_out_``.
 
-        Raises:
-            NoPointsError: no system can be fitted.
-            ValueError: a required column is missing.
+        Parameters
+        ----------
+        points
+            One row a point: ``system_id``, ``point``, ``etr_tps``, ``engines``, usage and response columns.
+
+        Raises
+        ------
+        NoPointsError
+            No system can be fitted.
+        ValueError
+            A required column is missing.
         """
-        known = dict(self.descriptions or {})
-        frame = as_frame(X)
-        observed, self.left_out_ = system_points(frame, {key: value.engines for key, value in known.items()})
+        frame = as_frame(points)
+        engines = {key: value.engines for key, value in self.descriptions.items()}
+        observed, self.left_out_ = system_points(frame, engines)
         if not observed:
             reasons = "; ".join(self.left_out_.values()) or "no row has a system, a point and a rate above zero"
             raise NoPointsError(f"there is no measured point to fit: {reasons}")
         self.points_ = rows_of(frame, observed)
-        about = {key: known.get(key, SystemDescription(key)) for key in observed}
+        about = {key: self.descriptions.get(key, SystemDescription(key)) for key in observed}
         families: dict[str, list[str]] = {}
         for key in observed:
             families.setdefault(about[key].workload or key, []).append(key)
-        laws: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in observed}
+        self.demands_: dict[str, dict[str, PooledDemand]] = {key: {} for key in observed}
         for members in families.values():
-            self._fit_family([observed[key] for key in members], about, laws)
-        pairs: dict[bool, list[tuple[Laws, Laws]]] = {True: [], False: []}
+            self._fit_family([observed[key] for key in members], about)
+        pairs: dict[bool, list[tuple[Demands, Demands]]] = {True: [], False: []}
         for one, other in chain.from_iterable(combinations(members, 2) for members in families.values()):
-            pairs[same_software(about[one], about[other])].append((laws[one], laws[other]))
+            pairs[same_software(about[one], about[other])].append((self.demands_[one], self.demands_[other]))
         priors = {True: SAME_SOFTWARE_SD, False: OTHER_SOFTWARE_SD}
-        self.deviation_sd_ = {same: deviation_sd(found, priors[same]) for same, found in pairs.items()}
-        self.laws_ = laws
+        self.deviation_sd_ = {same: deviation_sd(some, priors[same]) for same, some in pairs.items()}
         self.systems_ = {}
         for members in families.values():
             for key in members:
                 relatives = [other for other in members if other != key]
-                self.systems_[key] = self._system(observed[key], about, laws, relatives, observed)
+                self.systems_[key] = self._system(observed[key], about, relatives, observed)
         return self
 
-    def predict(self, X: Any, return_interval: bool = False) -> Any:
-        """Engines in use by each row's system at its rate, shape (n,); ``return_interval`` adds both 90 % limits."""
-        check_is_fitted(self, "systems_")
-        frame = X.to_pandas() if hasattr(X, "to_pandas") else pd.DataFrame(X)
-        rows = [
-            self.usage_at(str(key), float(rate)) for key, rate in zip(frame["system_id"], frame["etr_tps"], strict=True)
-        ]
-        values = np.array(rows, dtype=np.float64).reshape(-1, 3)
-        return (values[:, 0], values[:, 1], values[:, 2]) if return_interval else values[:, 0]
-
-    def score(self, X: Any, y: Any) -> float:
-        """Coefficient of determination of the predicted engines in use."""
-        return float(r2_score(y, self.predict(X)))
-
-    def usage_at(self, system: str, rate: float) -> tuple[float, float, float]:
-        """Engines in use by the system's main total at a rate, with its 90 % limits."""
-        if system not in self.systems_:
-            raise ValueError(f"system {system!r} was not fitted; known are {', '.join(sorted(self.systems_))}")
-        estimate = usage(self.laws_[system][self.systems_[system].main_total], rate)
-        return estimate.value, estimate.lo, estimate.hi
-
-    def _fit_family(
-        self,
-        members: list[SystemPoints],
-        about: Mapping[str, SystemDescription],
-        laws: dict[str, dict[str, dict[str, Any]]],
-    ) -> None:
+    def _fit_family(self, members: list[SystemPoints], about: Mapping[str, SystemDescription]) -> None:
         for name in sorted({name for member in members for name in member.series}):
             having = [member for member in members if name in member.series]
             series = [member.series[name] for member in having]
-            rates = np.concatenate([s.rate for s in series])
-            codes = np.repeat(range(len(series)), [len(s.rate) for s in series])
-            law = UtilizationLaw(self._priors(name, having), self.calibrate).fit(
-                np.column_stack([rates, codes]),
+            demands = pooled_demands(
+                np.concatenate([s.rate for s in series]),
                 np.concatenate([s.usage for s in series]),
+                np.repeat(np.arange(len(series)), [len(s.rate) for s in series]),
                 np.concatenate([s.error_rel for s in series]),
+                self._priors(name, having),
+                self.conformal,
             )
-            for member, fitted in zip(having, law.laws_, strict=True):
-                own = member.series[name]
+            for member, demand, measured in zip(having, demands, series, strict=True):
                 metric = member.metrics[name][0]
-                assumed = not all(about[member.system_id].measured(point, metric) for point in own.point)
-                fitted |= {"total": own.total, "part": not own.total, "assumed": assumed, "origin": "measured"}
+                assumed = not all(about[member.system_id].measured(point, metric) for point in measured.point)
                 if assumed:
-                    fitted |= {"extra_rel": ASSUMED_SD, "origin": ASSUMED}
-                laws[member.system_id][name] = fitted
+                    demand = replace(demand, assumed=True, extra_rel=ASSUMED_SD, origin=ASSUMED)
+                self.demands_[member.system_id][name] = replace(demand, total=measured.total)
 
     def _priors(self, name: str, members: list[SystemPoints]) -> Priors:
-        base = self.priors or Priors()
         if members[0].series[name].total:
-            return base
+            return self.priors
         shares = [member.series[name].reference / member.series[main_total(member)].reference for member in members]
-        return base.for_part(float(np.mean(shares)))
+        return self.priors.for_part(float(np.mean(shares)))
 
     def _system(
         self,
         points: SystemPoints,
         about: Mapping[str, SystemDescription],
-        laws: Mapping[str, dict[str, dict[str, Any]]],
         relatives: list[str],
         observed: Mapping[str, SystemPoints],
     ) -> SystemParameters:
         key = points.system_id
-        own = laws[key]
+        demands = dict(self.demands_[key])
         metrics = dict(points.metrics)
-        taken: dict[str, dict[str, Any]] = {}
         origins: dict[str, str] = {}
-        for name in sorted({name for other in relatives for name in laws[other]} - set(own)):
-            relative = nearest(about[key], [about[other] for other in relatives if name in laws[other]])
-            law = None
-            if relative:
-                deviation = self.deviation_sd_[same_software(about[key], relative)]
-                law = usage_of_relative(name, own, laws[relative.system_id], relative.system_id, deviation)
-            if relative and law:
-                taken[name], origins[name] = law, relative.system_id
-                metrics[name] = observed[relative.system_id].metrics[name]
-        usages = {**own, **taken}
-        response = self._responses(points, about, laws, relatives, observed)
+        for name in sorted({name for other in relatives for name in self.demands_[other]} - set(demands)):
+            relative = nearest(about[key], [about[other] for other in relatives if name in self.demands_[other]])
+            if relative is None:
+                continue
+            deviation, theirs = self.deviation_sd_[same_software(about[key], relative)], relative.system_id
+            demand = demand_of_relative(name, self.demands_[key], self.demands_[theirs], theirs, deviation)
+            if demand is not None:
+                demands[name], origins[name] = demand, theirs
+                metrics[name] = observed[theirs].metrics[name]
+        responses = self._responses(points, about, relatives, observed)
         name = about[key].workload or key
-        named = {*origins.values(), *(law["relative"] for law in response.values() if "relative" in law)}
+        named = {*origins.values(), *(one.relative for one in responses.values() if one.relative)}
         sources = [about[other] for other in sorted(named)]
         main = main_total(points)
-        capacity = LPAR if LPAR in usages else main
+        capacity = LPAR if LPAR in demands else main
         parameters = SystemParameters(
             workload=about[key].workload,
             machine_type=about[key].machine,
@@ -200,18 +179,19 @@ class CapacityModel(BaseEstimator):
             engines=float(points.engines),
             classes=(TransactionClass(name, workload=about[key].workload),),
             busy_components=(capacity,),
-            busy_assumed=LPAR not in usages,
+            busy_assumed=LPAR not in demands,
             support_tps=(float(points.rate.min()), float(points.rate.max())),
             n_way=n_way(key),
             main_total=main,
             exhaustive=exhaustive(points),
             operating_point=points.points[-1],
             demands={
-                series: demand_model(law, name, f"{key} {series}", metrics[series]) for series, law in usages.items()
+                series: demand_model(demand, name, f"{key} {series}", metrics[series])
+                for series, demand in demands.items()
             },
             responses={
-                metric: response_draws(law, metric, name, [capacity], f"{key} {metric}")
-                for metric, law in response.items()
+                metric: response_model(one, metric, name, capacity, f"{key} {metric}")
+                for metric, one in responses.items()
             },
             intervals=points.intervals,
             seconds=points.seconds,
@@ -237,22 +217,20 @@ class CapacityModel(BaseEstimator):
         self,
         points: SystemPoints,
         about: Mapping[str, SystemDescription],
-        laws: Mapping[str, dict[str, dict[str, Any]]],
         relatives: list[str],
         observed: Mapping[str, SystemPoints],
-    ) -> dict[str, dict[str, Any]]:
-        found = measured_responses(points, about[points.system_id], laws[points.system_id])
-        if LPAR not in laws[points.system_id]:
-            return found
-        theirs = {other: measured_responses(observed[other], about[other], laws[other]) for other in relatives}
-        for metric in sorted({metric for response in theirs.values() for metric in response} - set(found)):
-            relative = nearest(
-                about[points.system_id], [about[other] for other in relatives if metric in theirs[other]]
-            )
+    ) -> dict[str, MeasuredResponse]:
+        key = points.system_id
+        responses = measured_responses(points, about[key], self.demands_[key])
+        if LPAR not in self.demands_[key]:
+            return responses
+        theirs = {other: measured_responses(observed[other], about[other], self.demands_[other]) for other in relatives}
+        for metric in sorted({metric for response in theirs.values() for metric in response} - set(responses)):
+            relative = nearest(about[key], [about[other] for other in relatives if metric in theirs[other]])
             if relative:
-                found[metric] = response_of_relative(theirs[relative.system_id][metric], relative.system_id)
-                found[metric]["relative"] = relative.system_id
-        return found
+                response = theirs[relative.system_id][metric]
+                responses[metric] = response_of_relative(response, relative.system_id)
+        return responses
 
 
 # Exponent of cost against engines on a machine without a rating, beforehand, and where the records show that busy
@@ -261,20 +239,45 @@ UNRATED_MEAN, UNRATED_SD = 0.04, 0.04
 UNDISTURBED, UNDISTURBED_MEAN, UNDISTURBED_SD = 0.02, 0.01, 0.01
 
 
-def demand_model(law: Mapping[str, Any], regressor: str, name: str, metrics: Sequence[str]) -> DemandModel:
-    """A fitted usage law with its samples."""
+def demand_model(demand: PooledDemand, regressor: str, name: str, metrics: Sequence[str]) -> DemandModel:
+    """The demand with its samples, 90 % of which are within its 90 % limits."""
+    scale = demand.quantile * demand.inflation / Z90
+    values, vectors = np.linalg.eigh((demand.cov + demand.cov.T) / 2.0)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    z = normal_scores(5, name)
     return DemandModel(
         regressor=regressor,
-        reference_rate=law["reference_rate"],
-        scale=law["scale"],
-        support=(law["support"][0], law["support"][1]),
-        additive=law["part"],
-        total=law["total"],
-        assumed=law["assumed"],
-        points=law["points"],
-        origin=law["origin"],
+        reference_rate=demand.reference_rate,
+        scale=demand.scale,
+        support=demand.support,
+        additive=not demand.total,
+        total=demand.total,
+        assumed=demand.assumed,
+        points=demand.points,
+        origin=demand.origin,
         metrics=tuple(metrics),
-        **usage_draws(law, name),
+        coef=with_centre(demand.coef, demand.coef + scale * z[:, :3] @ root.T),
+        noise=np.append(0.0, scale * np.hypot(demand.noise_rel, demand.extra_rel) * z[:, 3]),
+        drift=np.append(0.0, scale * demand.drift_rel * z[:, 4]),
+    )
+
+
+def response_model(
+    response: MeasuredResponse, metric: str, class_name: str, series: str, name: str
+) -> ResponseModel:
+    """The response with its samples: rest, its answer to load, scatter."""
+    scale = RESPONSE_QUANTILE / Z90
+    return ResponseModel(
+        metric=metric,
+        class_name=class_name,
+        series=(series,),
+        origin=response.origin,
+        points=response.points,
+        rest_ms=normal_samples(response.rest_ms, scale * response.rest_sd_ms, f"{name} rest"),
+        load=normal_samples(0.0, scale * LOAD_SD, f"{name} load"),
+        noise=normal_samples(0.0, scale * response.noise_rel, f"{name} noise"),
+        measured_slowdown=response.slowdown,
+        relative=response.relative,
     )
 
 
@@ -311,21 +314,19 @@ def exhaustive(points: SystemPoints) -> bool:
 
 
 def measured_responses(
-    points: SystemPoints, description: SystemDescription, laws: Mapping[str, Mapping[str, Any]]
-) -> dict[str, dict[str, Any]]:
-    """The response laws a system's own measured responses give."""
-    if LPAR not in laws:
-        return {}
-    found = {}
-    for metric, values in points.responses.items():
+    points: SystemPoints, description: SystemDescription, demands: Demands
+) -> dict[str, MeasuredResponse]:
+    """The responses that a system's own points give, by metric."""
+    responses = {}
+    for metric, values in points.responses.items() if LPAR in demands else ():
         published = [description.measured(point, metric) for point in points.points]
-        known = np.isfinite(values) & (values > 0) & np.array(published)
-        if known.any():
-            errors = points.response_error_rel[metric][known]
-            law = fit_response(points.rate[known], values[known], errors, laws[LPAR], points.engines)
-            if law:
-                found[metric] = law
-    return found
+        usable = np.isfinite(values) & (values > 0) & np.array(published)
+        if usable.any():
+            errors = points.response_error_rel[metric][usable]
+            one = measured_response(points.rate[usable], values[usable], errors, demands[LPAR], points.engines)
+            if one is not None:
+                responses[metric] = one
+    return responses
 
 
 def published_condition(

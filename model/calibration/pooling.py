@@ -1,6 +1,6 @@
-"""Partial pooling: usage laws of systems that run the same workload, fitted together.
+"""Partial pooling: demands of systems that run the same workload, fitted together to their measured points.
 
-Model. For system s at rate ``lambda``, with x = lambda / reference rate::
+For system s at rate ``lambda``, with x = lambda / reference rate::
 
     usage = scale_s (b0 + b1 x + b2 x (x - 1)) (1 + e),     e ~ N(0, max(sigma, se)^2)
 
@@ -13,11 +13,14 @@ derives it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+
+from model.capacity.state import CURVATURE_RANGE
 
 Array = NDArray[np.float64]
 
@@ -65,15 +68,59 @@ class Priors:
 
 
 @dataclass(frozen=True)
-class FamilyPosterior:
-    """Coefficients by system: ``mean`` (systems x 3), ``cov`` (systems x 3 x 3), ``scale`` (systems,)."""
+class PooledDemand:
+    """Engines in use by one series of a system against its rate, as moments; samples are drawn from them for answers.
 
-    scale: Array
-    mean: Array
+    Parameters
+    ----------
+    reference_rate, scale
+        Rate in 1/s and engines in use, of which the coefficients are parts.
+    coef, cov
+        (3,) and (3, 3) posterior of intercept, demand and curvature.
+    noise_rel, extra_rel, drift_rel
+        Relative standard deviations: of a measurement, of a curve that was taken from another system or of an assumed
+        value, and for each e-fold outside ``support``.
+    quantile, inflation
+        Standard deviations from the mean to a 90 % limit, and the factor that leave-one-out errors require.
+    support
+        Least and highest calibrated rate in 1/s.
+    """
+
+    reference_rate: float
+    scale: float
+    coef: Array
     cov: Array
     noise_rel: float
-    dof: float
+    drift_rel: float
     quantile: float
+    support: tuple[float, float]
+    points: int
+    extra_rel: float = 0.0
+    inflation: float = 1.0
+    total: bool = True
+    assumed: bool = False
+    origin: str = "measured"
+
+    def mean(self, rate: float) -> float:
+        """Engines in use at ``rate`` (1/s): never below zero, and far out never less than nearer."""
+        edge = CURVATURE_RANGE * self.support[1]
+        values = [self.scale * float(self.coef @ self._terms(one)) for one in (rate, min(rate, edge))]
+        return max(0.0, *values)
+
+    def half_width(self, rate: float) -> float:
+        """Half the 90 % interval at ``rate`` (1/s): parameters, scatter, other systems, distance from the support."""
+        terms, (low, high) = self._terms(rate), self.support
+        outside = max(math.log(rate / high), math.log(low / rate), 0.0) if rate > 0 else 0.0
+        relative = self.noise_rel**2 + self.extra_rel**2 + (self.drift_rel * outside) ** 2
+        variance = max(0.0, self.scale**2 * float(terms @ self.cov @ terms)) + relative * self.mean(rate) ** 2
+        return self.quantile * self.inflation * math.sqrt(variance)
+
+    def _terms(self, rate: float) -> Array:
+        """(3,) 1, x and x (x - 1) at x = rate / reference rate. Far beyond the support the parabola, which would bend
+        back to zero, continues as its tangent."""
+        x, edge = rate / self.reference_rate, CURVATURE_RANGE * self.support[1] / self.reference_rate
+        bend = x * (x - 1.0) if x <= edge else edge * (edge - 1.0) + (2.0 * edge - 1.0) * (x - edge)
+        return np.array([1.0, x, bend])
 
 
 def _prior(priors: Priors, bend_sd: float, systems: int) -> tuple[Array, Array]:
@@ -100,38 +147,70 @@ def _grid(priors: Priors) -> tuple[Array, Array, Array]:
     return scatter.ravel(), bend.ravel(), (-0.5 * (first**2 + second**2)).ravel()
 
 
-def fit_family(
-    rate: Array,
-    usage: Array,
-    system: NDArray[np.int64],
-    *,
-    systems: int,
-    reference_rate: float,
-    error_rel: Array,
-    priors: Priors,
-) -> FamilyPosterior:
-    """Posterior of the usage laws of a family.
+def pooled_demands(
+    rate: Array, usage: Array, system: NDArray[np.int64], error_rel: Array, priors: Priors, conformal: bool = True
+) -> list[PooledDemand]:
+    """Posterior demands of the systems of a family, one for each.
 
-    Args:
-        rate: transactions/s, shape (n,).
-        usage: engines in use, shape (n,), above zero.
-        system: index of each point's system, shape (n,), below ``systems``; each system has at least one point.
-        error_rel: relative standard error of each point from its intervals, shape (n,), 0 where unknown.
+    Parameters
+    ----------
+    rate, usage
+        (n,) transactions/s and engines in use, above zero.
+    system
+        (n,) index of each point's system, from 0 without a gap.
+    error_rel
+        (n,) relative standard error of each point from its intervals, 0 if unknown.
+    conformal
+        Whether intervals are scaled so that they contain 90 % of the points left out one at a time: the order statistic
+        of error over half-width, not below 1.
     """
-    x = rate / reference_rate
+    found = _family(rate, usage, system, error_rel, priors)
+    scores = []
+    for i in range(len(rate)) if conformal else ():
+        kept = np.arange(len(rate)) != i
+        if (system[kept] == system[i]).any():
+            one = _family(rate[kept], usage[kept], system[kept], error_rel[kept], priors)[system[i]]
+            at = float(rate[i])
+            # A limit is not below zero.
+            half = (one.mean(at) + one.half_width(at) - max(0.0, one.mean(at) - one.half_width(at))) / 2.0
+            scores.append(abs(usage[i] - one.mean(at)) / max(half, 1e-12))
+    rank = min(len(scores), math.ceil(0.9 * (len(scores) + 1)))
+    inflation = max(1.0, float(np.sort(scores)[rank - 1])) if scores else 1.0
+    return [replace(one, inflation=inflation) for one in found]
+
+
+def _family(
+    rate: Array, usage: Array, system: NDArray[np.int64], error_rel: Array, priors: Priors
+) -> list[PooledDemand]:
+    reference, systems = float(rate.max()), int(system.max()) + 1
+    x = rate / reference
     terms = np.stack([np.ones_like(x), x, x * (x - 1.0)], axis=-1)
     scale = np.array([np.mean(usage[system == k] / x[system == k]) for k in range(systems)])
-    posterior = _posterior(terms, usage, system, scale, error_rel, priors)
-    for _ in range(2):
-        # The scale is the usage at the reference rate, which is known better after a fit than before.
-        scale = posterior.scale * np.maximum(posterior.mean[:, 0] + posterior.mean[:, 1], 0.05)
-        posterior = _posterior(terms, usage, system, scale, error_rel, priors)
-    return posterior
+    for turn in range(3):
+        mean, cov, noise_rel, quantile = _posterior(terms, usage, system, scale, error_rel, priors)
+        if turn < 2:
+            # The scale is the usage at the reference rate, which is known better after a fit than before.
+            scale = scale * np.maximum(mean[:, 0] + mean[:, 1], 0.05)
+    return [
+        PooledDemand(
+            reference_rate=reference,
+            scale=float(scale[k]),
+            coef=mean[k],
+            cov=cov[k],
+            noise_rel=noise_rel,
+            drift_rel=priors.drift,
+            quantile=quantile,
+            support=(float(rate[system == k].min()), float(rate[system == k].max())),
+            points=int((system == k).sum()),
+        )
+        for k in range(systems)
+    ]
 
 
 def _posterior(
     terms: Array, usage: Array, system: NDArray[np.int64], scale: Array, error_rel: Array, priors: Priors
-) -> FamilyPosterior:
+) -> tuple[Array, Array, float, float]:
+    """(systems, 3) means and (systems, 3, 3) covariances of the coefficients, scatter, and quantile of a 90 % limit."""
     points, systems = len(usage), len(scale)
     design = np.zeros((points, systems, 3))
     design[np.arange(points), system] = terms * scale[system, None]
@@ -161,4 +240,4 @@ def _posterior(
     # The scatter's own uncertainty, matched to a scaled inverse chi-square, makes the predictive a Student t.
     dof = float(np.clip(4.0 + 2.0 * second**2 / max(fourth - second**2, 1e-300), 4.5, 200.0))
     quantile = float(stats.t.ppf(0.95, dof) * np.sqrt((dof - 2.0) / dof))
-    return FamilyPosterior(scale, mean.reshape(systems, 3), blocks, float(np.sqrt(second)), dof, quantile)
+    return mean.reshape(systems, 3), blocks, float(np.sqrt(second)), quantile

@@ -10,11 +10,11 @@ import pandas as pd
 
 from model.calibration.adjustments import read_adjustments
 from model.calibration.components import with_components
-from model.calibration.descriptions import SystemDescription
 from model.calibration.history import History, enough
 from model.calibration.lpar import NotCalibratable, calibrate_lpar
 from model.calibration.measured_points import as_frame
 from model.calibration.points import CapacityModel, NoPointsError
+from model.calibration.related_systems import SystemDescription
 from model.capacity.adjustments import Adjustment
 from model.capacity.bundle import systems_with_conditions
 from model.capacity.figures import ratings as engine_ratings

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
-from model.calibration.descriptions import SystemDescription
 from model.calibration.history import History
 from model.calibration.measured_points import as_frame, rows_of, system_points
 from model.calibration.points import CapacityModel
+from model.calibration.related_systems import SystemDescription
 from model.capacity import bundle as bundles
 from model.capacity.answer import Output
 from model.capacity.ask import predict
@@ -151,7 +150,7 @@ def _leave_one_out(
 ) -> tuple[list[str], Callable[[str], list[dict[str, Any]]]]:
     """The systems that have at least two points, and what gives the rows of one of them."""
     prototype = CapacityModel(descriptions) if model is None else model
-    described = dict(prototype.descriptions or {})
+    described = prototype.descriptions
     frame = as_frame(points)
     if frame.empty:
         return [], lambda _: []
@@ -162,7 +161,7 @@ def _leave_one_out(
         rows: list[dict[str, Any]] = []
         about = described.get(system, SystemDescription(system))
         for index, row in frame[frame["system_id"] == system].iterrows():
-            fitted = clone(prototype).fit(frame.drop(index=index))
+            fitted = CapacityModel(described, prototype.priors, prototype.conformal).fit(frame.drop(index=index))
             if system not in fitted.systems_:
                 continue
             answer = predict(_bundle(fitted), system, {"etr_tps": float(row["etr_tps"])})

@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from sklearn.base import clone
 
-from model.calibration.descriptions import SystemDescription, describe
 from model.calibration.measured_points import as_frame, group_columns
 from model.calibration.points import CapacityModel
-from model.calibration.related_systems import OTHER_SOFTWARE_SD, SAME_SOFTWARE_SD
+from model.calibration.related_systems import OTHER_SOFTWARE_SD, SAME_SOFTWARE_SD, SystemDescription, describe
 from model.capacity import bundle as bundles
 from model.capacity.answer import Estimate
 from model.capacity.ask import predict
@@ -48,12 +46,10 @@ def test_fits_every_series_and_predicts_the_total():
     points = made_points("a", [1000.0, 2000.0, 3000.0], fixed=0.1, demand_us=800.0, noise=0.002)
     model = CapacityModel().fit(points)
     assert set(model.systems_["a"].demands) == {"lpar", "front", "back", "total_work"}
-    X = pd.DataFrame({"system_id": ["a", "a"], "etr_tps": [1500.0, 2500.0]})
-    mean, lo, hi = model.predict(X, return_interval=True)
-    truth = 0.1 + 800e-6 * X["etr_tps"].to_numpy()
-    np.testing.assert_allclose(mean, truth, rtol=0.01)
-    assert ((lo < truth) & (truth < hi)).all()
-    assert model.score(X, truth) > 0.99
+    for rate in (1500.0, 2500.0):
+        demand, truth = model.demands_["a"]["total_work"], 0.1 + 800e-6 * rate
+        assert demand.mean(rate) == pytest.approx(truth, rel=0.01)
+        assert abs(demand.mean(rate) - truth) < demand.half_width(rate)
 
 
 def test_arrow_and_pandas_give_the_same_model():
@@ -74,20 +70,14 @@ def test_variation_that_comes_from_the_rate_is_no_scatter_of_the_cost():
     points = made_points("a", [1000.0, 2000.0, 3000.0], fixed=0.1, demand_us=800.0)
     points["etr_tps_se"] = 0.03 * points["etr_tps"]
     points["total_work_cpu_pct_se"] = 0.03 * points["total_work_cpu_pct"]
-    quiet = CapacityModel().fit(points).laws_["a"]["total_work"]["noise_rel"]
+    quiet = CapacityModel().fit(points).demands_["a"]["total_work"].noise_rel
     points["etr_tps_se"] = 0.0
-    assert CapacityModel().fit(points).laws_["a"]["total_work"]["noise_rel"] > 3 * quiet
+    assert CapacityModel().fit(points).demands_["a"]["total_work"].noise_rel > 3 * quiet
 
 
 def test_order_of_rows_does_not_matter():
     points = two_machines()
     assert plain(CapacityModel({"old": OLD, "new": NEW}).fit(points.iloc[::-1])) == plain(fitted())
-
-
-def test_can_be_cloned():
-    model = CapacityModel({"old": OLD}, calibrate=False)
-    assert clone(model).get_params()["calibrate"] is False
-    assert clone(model).descriptions == {"old": OLD}
 
 
 def relative_half(systems, system: str, series: str, rate: float) -> tuple[float, float]:
@@ -219,10 +209,6 @@ def test_a_rate_without_any_figure_neither_counts_as_a_point_nor_widens_the_cali
     bundle = bundles.build({"a": parameters}, data={}, validation={})
     assert predict(bundle, "a", {"etr_tps": 3000.0}).extrapolated
 
-
-def test_a_system_that_was_not_fitted_is_named():
-    with pytest.raises(ValueError, match="'nobody' was not fitted; known are new, old"):
-        fitted().usage_at("nobody", 100.0)
 
 
 def test_description_finds_what_was_published_at_each_point():

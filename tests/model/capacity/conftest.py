@@ -2,8 +2,8 @@
 
 import pytest
 
-from model.calibration.descriptions import SystemDescription
 from model.calibration.points import CapacityModel
+from model.calibration.related_systems import SystemDescription
 from model.capacity import ask
 from model.capacity import bundle as bundles
 from tests.model.points import made_points

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.calibration.descriptions import SystemDescription
 from model.calibration.lpar import calibrate_lpar
 from model.calibration.points import CapacityModel
+from model.calibration.related_systems import SystemDescription
 from model.capacity.ask import predict
 from model.capacity.bundle import build
 from model.capacity.network_export import export, export_network, gamma_scv

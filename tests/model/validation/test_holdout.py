@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.calibration.descriptions import SystemDescription
 from model.calibration.measured_points import as_frame
 from model.calibration.points import CapacityModel
+from model.calibration.related_systems import SystemDescription
 from model.validation import error_table, validate
 from model.validation.plots import write_plots
 from tests.model.points import made_points

@@ -2,9 +2,9 @@
 
 import pytest
 
-from model.calibration.descriptions import load_descriptions
 from model.calibration.points import CapacityModel
 from model.calibration.pooling import Priors
+from model.calibration.related_systems import load_descriptions
 from model.capacity import ask
 from model.capacity import bundle as bundles
 from model.validation import error_table, validate
