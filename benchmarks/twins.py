@@ -13,10 +13,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from model.calibration.devices import with_device_waits
+from model.calibration.devices import with_device_waits, with_neighbours
 from model.calibration.history import Devices, History, SharedMachine
 from model.calibration.lpar import NotCalibratable, calibrate_lpar
-from model.calibration.neighbours import with_neighbours
 from model.capacity import ask, bundle
 from model.lab.records.smf72_3 import BUCKET_LIMITS_PCT
 from model.lab.twin import live, truth

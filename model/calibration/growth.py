@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.history import History
-from model.calibration.samples import normal_samples
+from model.calibration.regression import normal_samples
 from model.capacity.growth import is_month_end
 from model.capacity.parameters import Growth
 

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.calibration.devices import with_device_waits
+from model.calibration.devices import with_device_waits, with_neighbours
 from model.calibration.groups import groups_of, with_group_regions
 from model.calibration.history import Devices, History, SharedMachine, with_jobs_in_progress
-from model.calibration.neighbours import with_neighbours
 from model.queueing.lpar_share import Sharer
 
 Array = NDArray[np.float64]

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from model.calibration.samples import DRAWS, normal_scores
+from model.calibration.regression import DRAWS, normal_scores
 from model.capacity.parameters import Limit
 from model.queueing.limits import limit_wait
 

@@ -11,12 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.calibration.attribution import OWN_CPU, Attribution, attribute_cpu
-from model.calibration.busy_cost import at_usual_busy, cost_by_busy
-from model.calibration.demands import Demand, demand, driven_law, stream_law
+from model.calibration.demands import (
+    Demand,
+    at_usual_busy,
+    cost_by_busy,
+    demand,
+    driven_law,
+    stream_law,
+    uncaptured,
+    ziip_pool,
+)
+from model.calibration.devices import BURSTY
 from model.calibration.growth import growth
-from model.calibration.history import History
-from model.calibration.neighbours import BURSTY
-from model.calibration.plausibility import (
+from model.calibration.history import (
+    History,
     below_service,
     come_and_gone,
     engines_changed,
@@ -25,12 +33,9 @@ from model.calibration.plausibility import (
     without_overlap,
 )
 from model.calibration.points import n_way
-from model.calibration.regression import Fit, fit
+from model.calibration.regression import DRAWS, Fit, fit, normal_samples
 from model.calibration.responses import responses
-from model.calibration.samples import DRAWS, normal_samples
 from model.calibration.steps import Step
-from model.calibration.uncaptured import uncaptured
-from model.calibration.ziip_pool import ziip_pool
 from model.capacity.parameters import (
     BusyCost,
     DemandModel,

@@ -12,6 +12,7 @@ import numpy as np
 
 from model.calibration.measured_points import LPAR, SystemPoints, as_frame, rows_of, system_points
 from model.calibration.pooling import PooledDemand, Priors, pooled_demands
+from model.calibration.regression import Z90, normal_samples, normal_scores, with_centre
 from model.calibration.related_systems import (
     LOAD_SD,
     OTHER_SOFTWARE_SD,
@@ -27,7 +28,6 @@ from model.calibration.related_systems import (
     response_of_relative,
     same_software,
 )
-from model.calibration.samples import Z90, normal_samples, normal_scores, with_centre
 from model.capacity.figures import figures_of
 from model.capacity.parameters import DemandModel, NWay, Point, ResponseModel, SystemParameters, TransactionClass
 from model.hardware.ratings import N_WAY_SD

@@ -15,16 +15,8 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from model.calibration.history import History
-from model.calibration.limits import (
-    Observation,
-    Regression,
-    device_limit,
-    fit_limit,
-    limit_of,
-    search_limit,
-)
-from model.calibration.regression import Fit, fit, non_negative_fit
-from model.calibration.samples import DRAWS, normal_scores, with_centre
+from model.calibration.limits import Observation, Regression, device_limit, fit_limit, limit_of, search_limit
+from model.calibration.regression import DRAWS, Fit, fit, non_negative_fit, normal_scores, with_centre
 from model.capacity.parameters import Limit, ResponseModel, ZiipPool
 from model.queueing.priority import Delays, delays, delays_on_logical_cps, undispatched
 

@@ -1,6 +1,6 @@
 """What-if adjustments: published claims and ratios that may be put on top of any answer.
 
-Calibration reads them of the reference catalogue (``model.calibration.adjustments``).
+Calibration reads them of the reference catalogue (``model.calibration.systems``).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from model.calibration.adjustments import read_adjustments
+from model.calibration.systems import read_adjustments
 from model.capacity import ask
 from model.capacity.samples import to_plain
 from model.capacity.values import CPC, PREFIXES

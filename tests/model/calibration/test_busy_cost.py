@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.calibration.busy_cost import cost_by_busy
+from model.calibration.demands import cost_by_busy
 from model.calibration.lpar import calibrate_lpar
 from model.capacity.ask import predict
 from model.capacity.bundle import build

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.calibration.components import with_components
-from model.calibration.groups import Groups, groups_of
+from model.calibration.groups import Groups, groups_of, with_components
 from model.calibration.lpar import calibrate_lpar
 from model.capacity.answer import Answer
 from model.capacity.ask import predict, sweep

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from model.calibration.devices import arrival_variance, with_neighbours, work_variance
 from model.calibration.history import SharedMachine
 from model.calibration.lpar import calibrate_lpar
-from model.calibration.neighbours import arrival_variance, with_neighbours, work_variance
 from tests.cases.histories import history
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.calibration.ziip_pool import ziip_pool
+from model.calibration.demands import ziip_pool
 from tests.cases.histories import history
 from tests.cases.systems import demand
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.calibration.adjustments import read_adjustments
+from model.calibration.systems import read_adjustments
 from model.capacity.adjustments import adjusted, choose_adjustments, factor, quantity_of
 from model.capacity.values import QuestionError
 

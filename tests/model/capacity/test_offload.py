@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.calibration.adjustments import read_adjustments
+from model.calibration.systems import read_adjustments
 from model.capacity.ask import compare, explain, predict, size, sweep
 from model.capacity.configuration import _sum, with_ziips
 from model.capacity.parameters import ZiipPool

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model.calibration.history import SharedMachine
-from model.calibration.samples import Z90
+from model.calibration.regression import Z90
 from model.capacity.ask import max_rate, predict, sweep
 from model.capacity.evaluation import evaluate
 from model.capacity.forecast import RecordedMsu, forecast_msu

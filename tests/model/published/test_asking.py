@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.calibration.adjustments import read_adjustments
+from model.calibration.systems import read_adjustments
 from model.capacity.answer import Answer, Bottleneck, Output
 from model.capacity.samples import to_plain
 from model.published.model import fit
