@@ -28,7 +28,7 @@ def test_recovers_fixed_part_and_demand_from_exact_points():
 @pytest.mark.parametrize("true_scatter", [0.003, 0.01, 0.02])
 def test_intervals_hold_nine_of_ten_new_measurements_whatever_the_scatter(true_scatter):
     held = []
-    for seed in range(40):
+    for seed in range(80):
         noise = np.random.default_rng(seed)
         demand = fitted(RATES, line(RATES) * np.exp(true_scatter * noise.standard_normal(5)))
         rates = noise.uniform(1000, 5000, 5)
