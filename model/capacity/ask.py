@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from model.capacity import network_answers
 from model.capacity.answer import INTERVAL_PCT, Answer, as_plain
 from model.capacity.bundle import has_conditions
+from model.capacity.evidence import explain
 from model.capacity.network_answers import Sweep
 from model.capacity.values import QuestionError, number_text
 
@@ -100,13 +101,6 @@ def headroom(
     from model.capacity import forecast
 
     return forecast.headroom(bundle, system, at, **targets)
-
-
-def explain(bundle: Mapping[str, Any], system: str, at: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What an answer is made of, see :func:`model.capacity.evidence.explain`."""
-    from model.capacity import evidence
-
-    return evidence.explain(bundle, system, at)
 
 
 def spaced(key: str, first: float, last: float, steps: int | None = None) -> list[float]:

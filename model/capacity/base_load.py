@@ -162,7 +162,7 @@ def _chosen(
     if of_a_day:
         return np.array([peak]), [f"when: the recorded peak of {times[peak]}, grown as the history trends"], ahead
     lately = times > times[-1] - np.timedelta64(28, "D")
-    same = _hour_of_week(times, moment.weekday(), moment.hour)
+    same = np.flatnonzero(hour_of_week(times) == 24 * moment.weekday() + moment.hour)
     same = same[lately[same]]
     if not len(same):
         raise refused(when, f"no interval was recorded in that hour of the week before {when}")
@@ -205,7 +205,7 @@ def _of_the_week(
     try:
         hour = int(clock[0].split(":")[0])
         dt.time(hour)
-        intervals = _hour_of_week(times, DAYS.index(day[:3]), hour)
+        intervals = np.flatnonzero(hour_of_week(times) == 24 * DAYS.index(day[:3]) + hour)
     except (IndexError, ValueError):
         raise refused(when, "an hour of the week is written as 'mon 10:00'") from None
     intervals = intervals if inside is None else intervals[inside[intervals]]
@@ -232,12 +232,11 @@ def refused(when: str, why: str) -> QuestionError:
     return QuestionError("when", when, f"when: {why}")
 
 
-def _hour_of_week(times: NDArray[np.datetime64], day: int, hour: int) -> NDArray[np.int64]:
-    """Indices of the intervals that start in an hour of the week; 0 is Monday."""
-    days = times.astype("datetime64[D]")
-    weekday = (days.astype(np.int64) + 3) % 7
-    hours = (times - days).astype("timedelta64[h]").astype(np.int64)
-    return np.flatnonzero((weekday == day) & (hours == hour))
+def hour_of_week(times: NDArray[np.datetime64]) -> NDArray[np.int64]:
+    """(n,) hours from Monday 00:00 to the hour of each time."""
+    hours: NDArray[np.int64] = times.astype("datetime64[h]").astype(np.int64)
+    # The first of January 1970 was a Thursday.
+    return (hours + 3 * 24) % (7 * 24)
 
 
 def anchor_of(

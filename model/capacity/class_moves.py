@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.capacity.bundle import classes_named
-from model.capacity.cpc import at_the_same_time, installation, named_system, speed_of
+from model.capacity.cpc import at_the_same_time, installation, named_system, relative_work
 from model.capacity.parameters import DemandModel, SystemParameters, cached
 from model.capacity.state import ON_ZIIPS, Scenario, engines_in_use
 from model.capacity.system import System
@@ -179,7 +179,7 @@ def _without(system: System, scenario: Scenario, move: Move) -> Scenario:
 def _with(system: System, scenario: Scenario, move: Move, notes: list[str]) -> Scenario:
     """The load with a class of another system, which has the rate and the CPU that were recorded of it."""
     other, anchor, rates = _other(system.parameters, move), scenario.anchor, scenario.rates.copy()
-    slower, history = _slower(system, scenario, other, move), other.recorded
+    slower, history = relative_work(system, scenario, other, move.key), other.recorded
     assert history is not None
     for i in classes_named(other, move.key, move.name):
         old = other.classes[i].name
@@ -201,14 +201,6 @@ def _with(system: System, scenario: Scenario, move: Move, notes: list[str]) -> S
             factors[name] = slower * (seen / used if is_known and seen else np.ones(used.shape))
         anchor = replace(anchor, usage=factors)
     return replace(scenario, rates=rates, anchor=anchor)
-
-
-def _slower(system: System, scenario: Scenario, other: SystemParameters, move: Move) -> float:
-    """CPU here over CPU there of the same work; 1 on machines of one type."""
-    if other.machine_type == system.parameters.machine_type:
-        return 1.0
-    here = speed_of(system, system.parameters, move.key, scenario.engines)
-    return speed_of(system, other, move.key).su_per_s / here.su_per_s
 
 
 def _with_engines_given(system: System, scenario: Scenario, move: Move, engines: Array, notes: list[str]) -> Scenario:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.capacity.base_load import hour_of_week
 from model.capacity.parameters import Machine, RecordedIntervals, SystemParameters, Weights, cached
 from model.capacity.state import Scenario
 from model.capacity.system import System
@@ -335,7 +336,7 @@ def _of_installation(system: System, scenario: Scenario, name: str, notes: list[
         raise QuestionError("add_lpar", name, text, (one for one in systems if systems[one] is not system.parameters))
     assert parameters.recorded is not None
     used, when = at_the_same_time(system, scenario, parameters.recorded, parameters.recorded.busy)
-    faster = _slower(system, scenario, parameters, "add_lpar")
+    faster = relative_work(system, scenario, parameters, "add_lpar")
     notes.append(f"add_lpar: {name} uses {used * faster:.4g} engines here, {when}")
     return Lpar(_as_sharer(parameters, name), np.array([[used * faster]]))
 
@@ -348,7 +349,7 @@ def _as_sharer(parameters: SystemParameters, name: str) -> Sharer:
     return Sharer(most, parameters.weights.own, there.capped, name=there.lpar or name)
 
 
-def _slower(system: System, scenario: Scenario, parameters: SystemParameters, key: str) -> float:
+def relative_work(system: System, scenario: Scenario, parameters: SystemParameters, key: str) -> float:
     """Engines here that do what one engine of another system does; 1 on machines of one type."""
     if parameters.machine_type == system.parameters.machine_type:
         return 1.0
@@ -408,21 +409,16 @@ def at_the_same_time(
     starts, length = recorded.times[list(scenario.recorded)], np.timedelta64(int(other.seconds), "s")
     at = np.searchsorted(theirs, starts, side="right") - 1
     same = at[(at >= 0) & (starts - theirs[np.maximum(at, 0)] < length)]
-    hours = _hour_of_week(theirs)
+    hours = hour_of_week(theirs)
     for index, when in (
         (same, "at the same time"),
-        (np.flatnonzero(np.isin(hours, _hour_of_week(starts))), "in the same hour of the week, on average"),
+        (np.flatnonzero(np.isin(hours, hour_of_week(starts))), "in the same hour of the week, on average"),
         (np.arange(len(theirs)), "on average"),
     ):
         some = np.zeros(0) if values is None else values[index]
         if len(some) and not np.isnan(some).all():
             return float(np.nanmean(some)), when
     return 0.0, "on average"
-
-
-def _hour_of_week(times: NDArray[np.datetime64]) -> NDArray[np.int64]:
-    hours: NDArray[np.int64] = times.astype("datetime64[h]").astype(np.int64)
-    return hours % (7 * 24)
 
 
 def _on_engines(

@@ -103,7 +103,7 @@ def carried_load(at_rates: AtRates, system: System, state: State) -> State:
             if len(loads) == carried.busy.shape[1]:
                 done = replace(done, scenario=scenario)
         carried = replace(done, busy=busy, machine_busy=system.partition.busy(carried.scenario, busy))
-    return state if carried is state else replace(state, through=carried)
+    return state if carried is state else replace(state, carried_state=carried)
 
 
 def _within_engines(system: System, state: State) -> Scenario:

@@ -117,7 +117,7 @@ def distance(ready: System, state: State, i: int = 0) -> dict[str, float]:
 
 def extrapolated(ready: System, state: State, i: int = 0) -> bool:
     """Whether load ``i`` lies outside the data, or asks for more than the engines give."""
-    return bool(distance(ready, state, i)) or bool(state.filled.busy[0, i] > state.available[0, i])
+    return bool(distance(ready, state, i)) or bool(state.offered_where_full.busy[0, i] > state.available[0, i])
 
 
 def notes_on(ready: System, load: Question, state: State, *, shown: bool = True) -> list[str]:
@@ -169,7 +169,7 @@ def _of_system(parameters: SystemParameters) -> list[str]:
 
 def _full(ready: System, state: State) -> list[str]:
     """What to say of engines, machine and limits that are or may be full at the first load."""
-    state = state.filled
+    state = state.offered_where_full
     notes, asked_of_machine = _of_engines(ready, state), machine_demand(ready, state)
     if asked_of_machine is not None and asked_of_machine[0, 0] > 1.0:
         notes.append("the machine is saturated: its LPARs need more engines than it has")
@@ -333,7 +333,7 @@ def _demand(ready: System, state: State) -> list[dict[str, Any]]:
     for name, demand in ready.demands.items():
         if name not in state.usage:
             continue
-        offered, used = (one.usage[name][:, 0] for one in (state, state.used))
+        offered, used = (one.usage[name][:, 0] for one in (state, state.carried))
         driven = demand.regressor in ready.class_names or demand.regressor in ready.mixes
         rate = ready.class_rate(state.scenario, demand.regressor)[:, 0] if driven else np.zeros(ready.draws)
         rows.append(

@@ -140,7 +140,7 @@ def _total_rate(system: System, state: State, figure: Figure) -> Array:
 
 
 def _pct_of_cp(system: System, state: State, figure: Figure) -> Array:
-    return 100.0 * state.used.usage[figure.series]
+    return 100.0 * state.carried.usage[figure.series]
 
 
 def _cost(system: System, state: State, figure: Figure) -> Array:
@@ -155,7 +155,7 @@ def _simulated_cost(run: Simulated, figure: Figure) -> Any:
 
 
 def _busy(system: System, state: State, figure: Figure) -> Array:
-    return 100.0 * state.used.busy / state.scenario.engines
+    return 100.0 * state.carried.busy / state.scenario.engines
 
 
 def _internal_rate(system: System, state: State, figure: Figure) -> Array:
@@ -164,12 +164,12 @@ def _internal_rate(system: System, state: State, figure: Figure) -> Array:
 
 
 def _machine_busy(system: System, state: State, figure: Figure) -> Array | None:
-    busy = state.used.machine_busy
+    busy = state.carried.machine_busy
     return None if busy is None else np.minimum(100.0 * busy, 100.0)
 
 
 def _ziip_busy(system: System, state: State, figure: Figure) -> Array | None:
-    ziips, busy = state.scenario.ziips, state.used.ziip_busy
+    ziips, busy = state.scenario.ziips, state.carried.ziip_busy
     return None if busy is None or ziips <= 0 else np.asarray(100.0 * np.minimum(busy, ziips) / ziips)
 
 
@@ -203,7 +203,7 @@ def _users(system: System, state: State, figure: Figure) -> Array | None:
 
 
 def _limit(system: System, state: State, figure: Figure) -> Array | None:
-    used = state.filled.limits.get(figure.station)
+    used = state.offered_where_full.limits.get(figure.station)
     return None if used is None else 100.0 * used
 
 
@@ -401,9 +401,9 @@ def msu(ready: System, state: State, form: str) -> Array | None:
     if each is None:
         return None
     if form == "msu":
-        return each * state.used.busy
+        return each * state.carried.busy
     if form == "machine_msu":
-        return each * (state.used.busy + state.scenario.others)
+        return each * (state.carried.busy + state.scenario.others)
     recorded, scenario = ready.parameters.recorded, state.scenario
     if recorded is None or not scenario.recorded:
         return None

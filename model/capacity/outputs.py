@@ -122,7 +122,7 @@ def outputs_of_each(
     tables = [figure_table(ready, state, spec) if spec.form != "total_rate" or free else None for spec in specs]
     given = [table for table in tables if table is not None]
     every = Estimate.limits(np.concatenate(given, axis=1)) if given else []
-    states = {"pct": state.used, "us_per_tran": state}
+    states = {"pct": state.carried, "us_per_tran": state}
     wanted = {id(states[spec.form]): states[spec.form] for spec in specs if spec.form in states}
     moved_of = {key: reconciled_each(ready, of) for key, of in wanted.items()}
     worded = _Conditions(ready, loads[0])
@@ -279,7 +279,7 @@ def ziips_without_target(ready: System, state: State) -> list[str]:
 
 def bottleneck(ready: System, state: State) -> Bottleneck:
     """The resource nearest to saturation at load 0, the next one, and with which probability each is the first."""
-    on_ziips, state = _ziips(ready, state.used), state.filled
+    on_ziips, state = _ziips(ready, state.carried), state.offered_where_full
     used = resources(ready, state) | on_ziips
     demand = machine_demand(ready, state)
     machine = {name: np.minimum(part, 1.0) for name, part in used.items() if name.startswith("machine ")}

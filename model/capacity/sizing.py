@@ -196,7 +196,7 @@ def _tried(ready: System, scenario: Scenario, within: Targets) -> list[dict[str,
 
 def _parts_of_targets(ready: System, state: State, within: Targets) -> tuple[str, Array]:
     """The fullest resource by name, and (2, draws) it and the responses as parts of their targets; 0 without."""
-    used = {name: part[:, 0] for name, part in resources(ready, state.filled).items()}
+    used = {name: part[:, 0] for name, part in resources(ready, state.offered_where_full).items()}
     fullest = 100.0 * np.max(list(used.values()), axis=0) / within.busy_pct
     return max(used, key=lambda name: float(used[name][0])), np.stack([fullest, within.used(state)[:, 0]])
 
@@ -265,7 +265,7 @@ def _size_row(ready: System, state: State, within: Targets, engines: int, fulles
     probability = float(np.mean(parts[:, 1:].max(axis=0) <= 1.0))
     return {
         "engines": engines,
-        "cpu_busy_pct": Estimate.of(100.0 * np.minimum(state.filled.busy[:, 0] / engines, 1.0)).to_dict(),
+        "cpu_busy_pct": Estimate.of(100.0 * np.minimum(state.offered_where_full.busy[:, 0] / engines, 1.0)).to_dict(),
         "response_ms": None if response is None else response.to_dict(),
         "probability": probability,
         "meets": probability >= 0.5,

@@ -231,7 +231,7 @@ class State:
     """The state of a system at a scenario; arrays are (draws, loads). Without responses nothing is known of limits.
 
     ``usage``, ``busy``, ``ziip_busy``, ``machine_busy`` and ``limits`` are those of the offered load, also beyond what
-    there is; ``through`` is the state of the carried load, None where that is all of it. Rates of users in
+    there is; ``carried_state`` is the state of the carried load, None where that is all of it. Rates of users in
     ``scenario`` are those they make.
     """
 
@@ -246,19 +246,19 @@ class State:
     waiting_ms: Mapping[tuple[str, str], Mapping[str, Array]] = field(default_factory=dict)
     p90_ms: Mapping[tuple[str, str], Array] = field(default_factory=dict)
     limits: Mapping[str, Array] = field(default_factory=dict)
-    through: State | None = None
+    carried_state: State | None = None
 
     @property
-    def used(self) -> State:
-        """The state of what gets through: what is really used."""
-        return self.through or self
+    def carried(self) -> State:
+        """The state of the carried load."""
+        return self.carried_state or self
 
     @property
-    def filled(self) -> State:
+    def offered_where_full(self) -> State:
         """The offered load of what is full, and the carried load of everything else."""
-        if self.through is None:
+        if self.carried_state is None:
             return self
-        used, full = self.through, self.through.busy >= self.available
+        used, full = self.carried_state, self.carried_state.busy >= self.available
         return replace(
             self,
             usage={name: np.where(full, self.usage[name], one) for name, one in used.usage.items()},

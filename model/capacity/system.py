@@ -55,9 +55,22 @@ UNDETERMINED = 0.9
 DEMAND_SEED, RESPONSE_SEED, RECORD_SEED, ZIIP_SEED = 4000, 5000, 6000, 4900
 
 
-class Used(NamedTuple):
-    """Engines in use, each (draws, loads): by series, and by the LPAR; eligible work of classes by series, all of it,
-    and the part of it that runs on CPs; and the work of transactions on CPs."""
+class Usage(NamedTuple):
+    """Engines in use; arrays are (draws, loads).
+
+    Attributes
+    ----------
+    by_series : dict
+        by series.
+    busy : ndarray
+        by the LPAR.
+    eligible : dict
+        zIIP-eligible work of classes, by series.
+    ziip_work, overflow : ndarray
+        all eligible work, and the part of it that runs on CPs.
+    work : ndarray
+        work of transactions on CPs.
+    """
 
     by_series: dict[str, Array]
     busy: Array
@@ -67,9 +80,9 @@ class Used(NamedTuple):
     work: Array
 
 
-class Series(NamedTuple):
-    """The series of classes on one kind of engine: names, places among those of both, and places among these of
-    what is part of the total."""
+class SeriesOnEngine(NamedTuple):
+    """The series of classes on one kind of engine: ``names``, ``rows`` among the series of both kinds, and ``parts``,
+    the rows among these that are part of the total."""
 
     names: tuple[str, ...]
     rows: slice
@@ -92,22 +105,21 @@ class System:
         driven = {*self.class_names, *self.mixes}
         of_classes = [name for name, demand in self.demands.items() if demand.regressor in driven]
         of_classes.sort(key=lambda n: (self.demands[n].engine == "ziip", not self.demands[n].additive))
-        self.direct = tuple(of_classes)
-        self.of_work = {n: Demands.of((demand,)) for n, demand in self.demands.items() if n not in of_classes}
-        self.of_rates = Demands.of([self.demands[name] for name in self.direct]) if self.direct else None
-        self.on_cps = self._of_direct("cp")
-        self.on_ziips = self._of_direct("ziip")
+        self.class_series = tuple(of_classes)
+        self.work_demands = {n: Demands.of((demand,)) for n, demand in self.demands.items() if n not in of_classes}
+        self.class_demands = Demands.of([self.demands[name] for name in of_classes]) if of_classes else None
+        self.on_cps = self._series_on("cp")
+        self.on_ziips = self._series_on("ziip")
         self.busy_components = parameters.busy_components
         self.draws = 1 + parameters.samples
         self.engines = parameters.engines
         self.msu_per_engine = parameters.msu_per_engine
-        self.service_units_per_s = parameters.service_units_per_s
         self.ziip_pool = parameters.ziip or ZiipPool(gain=np.ones(self.draws))
         self.ziips = self.ziip_pool.engines
         cost = parameters.busy_cost
-        self.growth = np.zeros(self.draws) if cost is None else cost.slope
-        self.growth_from = 0.0 if cost is None else cost.reference
-        self.deficit = parameters.pool_deficit[:, None]
+        self.cost_slope = np.zeros(self.draws) if cost is None else cost.slope
+        self.cost_reference = 0.0 if cost is None else cost.reference
+        self.pool_deficit = parameters.pool_deficit[:, None]
         self.thinking_noise = np.stack([one.thinking_noise for one in parameters.classes], axis=1)
         self.work_scatter = np.array([one.cpu_scatter_s for one in parameters.classes])
         self.partition = Partition(parameters)
@@ -117,11 +129,11 @@ class System:
         self.levels = sorted({demand.priority for demand in self.demands.values()})
         self.baselines = used_baselines(parameters.gate)
 
-    def _of_direct(self, engine: str) -> Series:
-        names = tuple(name for name in self.direct if self.demands[name].engine == engine)
-        first = self.direct.index(names[0]) if names else 0
+    def _series_on(self, engine: str) -> SeriesOnEngine:
+        names = tuple(name for name in self.class_series if self.demands[name].engine == engine)
+        first = self.class_series.index(names[0]) if names else 0
         parts = sum(self.demands[name].additive for name in names)
-        return Series(names, slice(first, first + len(names)), slice(parts))
+        return SeriesOnEngine(names, slice(first, first + len(names)), slice(parts))
 
     def scores(self, seed: int) -> Array:
         """(draws,) standard normal deviates, 0 for the best estimate; every copy has the same."""
@@ -142,7 +154,7 @@ class System:
             return np.asarray(scenario.rates[:, :, list(mix)] @ np.array(list(mix.values())))
         return scenario.rates[:, :, self.class_index[name]]
 
-    def usage(self, scenario: Scenario) -> Used:
+    def usage(self, scenario: Scenario) -> Usage:
         """Engines in use at a scenario, all classes at its rates."""
         shape = (self.draws, scenario.rates.shape[1])
         alone = self._alone(scenario)
@@ -155,17 +167,17 @@ class System:
             value for name, value in scenario.extra.items() if self.engine(name) == "ziip"
         )
         anchored = 0.0 if scenario.anchor is None else scenario.anchor.busy
-        dear, busy, overflow = cost, np.zeros(shape), np.zeros(shape)
+        unit_cost, busy, overflow = cost, np.zeros(shape), np.zeros(shape)
         used_by = dict(zip(self.on_cps.names, on_cps, strict=True))
-        costly = bool(self.growth.any())
+        costly = bool(self.cost_slope.any())
         iterations = MAX_ITER if costly or self.ziip_pool.overflow else 1
         for _ in range(iterations):
             if self.on_ziips.names:
                 overflow = overflow_share(self.ziip_pool, ziip_work, self.free_cps(used_by, scenario), scenario)
             if costly:
                 seen = self._utilization(scenario, busy)
-                dear = cost * (1.0 + self.growth[:, None] * (seen - self.growth_from))
-            used = on_cps * dear
+                unit_cost = cost * (1.0 + self.cost_slope[:, None] * (seen - self.cost_reference))
+            used = on_cps * unit_cost
             used_by = dict(zip(self.on_cps.names, used, strict=True))
             for name, value in zip(self.on_ziips.names, on_ziips, strict=True):
                 used_by[name] = value * (1.0 - overflow)
@@ -176,7 +188,7 @@ class System:
             captured = work
             for name, demand in self.demands.items():
                 if demand.regressor == WORK:
-                    extra = scenario.extra.get(name, 0.0) * dear
+                    extra = scenario.extra.get(name, 0.0) * unit_cost
                     used_by[name] = np.maximum(self._by_work(name, work / cost) * cost + extra, 0.0)
                     if demand.additive and demand.engine == "cp":
                         captured = captured + used_by[name]
@@ -194,7 +206,7 @@ class System:
             wanted = anchor.engines * work / np.maximum(anchor.work, 1e-12)
             used_by["uncaptured"] = np.maximum(used_by["uncaptured"] + wanted - busy, 0.0)
             busy = sum((used_by[name] for name in self.busy_components), np.zeros(shape))
-        return Used(used_by, busy, dict(zip(self.on_ziips.names, on_ziips, strict=True)), ziip_work, overflow, work)
+        return Usage(used_by, busy, dict(zip(self.on_ziips.names, on_ziips, strict=True)), ziip_work, overflow, work)
 
     def _utilization(self, scenario: Scenario, busy: Array) -> Array:
         """Utilization on which the cost of work hangs: of the engines of the machine, or, without one, of the LPAR."""
@@ -204,13 +216,13 @@ class System:
     def _alone(self, scenario: Scenario) -> Array:
         """Engines in use by classes at their rates, (series, draws, loads): as recorded, and as the demands have it for
         what has changed since."""
-        if self.of_rates is None:
+        if self.class_demands is None:
             return np.zeros((0, self.draws, scenario.rates.shape[1]))
-        rates = np.array([self.class_rate(scenario, self.demands[name].regressor) for name in self.direct])
-        used = self.of_rates.usage(rates)
+        rates = np.array([self.class_rate(scenario, self.demands[name].regressor) for name in self.class_series])
+        used = self.class_demands.usage(rates)
         anchor = scenario.anchor
         if anchor is not None:
-            for i, name in enumerate(self.direct):
+            for i, name in enumerate(self.class_series):
                 before = self.class_rate(replace(scenario, rates=anchor.rates), self.demands[name].regressor)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     change = np.where((before > 0) & (rates[i] > 0), rates[i] / np.where(before > 0, before, 1.0), 1.0)
@@ -221,7 +233,7 @@ class System:
 
     def _by_work(self, name: str, work: Array) -> Array:
         """Engines in use by a series that depends on the work of others, (draws, loads)."""
-        return np.asarray(self.of_work[name].usage(work[None])[0])
+        return np.asarray(self.work_demands[name].usage(work[None])[0])
 
     def engine(self, name: str) -> str:
         """Kind of engine of a series; empty where there is no such series."""
@@ -252,7 +264,7 @@ class System:
             return state
         return self._with_responses(state, used)
 
-    def _ziip_busy(self, scenario: Scenario, used: Used) -> Array | None:
+    def _ziip_busy(self, scenario: Scenario, used: Usage) -> Array | None:
         """Busy zIIP cores, (draws, loads); None where there are none."""
         if ZIIP_WORK not in self.demands:
             return None
@@ -270,7 +282,7 @@ class System:
         machine = self.partition.cpc(scenario)
         sd = CAPACITY_SD if machine is not None and machine.others else CAPACITY_SD / 3.0
         error = 1.0 + sd * self.scores(CAPACITY_SEED)[:, None]
-        return np.maximum((scenario.engines - self.deficit * (scenario.engines - pool)) * error, 1e-3)
+        return np.maximum((scenario.engines - self.pool_deficit * (scenario.engines - pool)) * error, 1e-3)
 
     def waiting_share(self, state: State, one: ResponseModel) -> Array:
         """(draws, loads) part of a response that is waiting for engines and limits."""
@@ -280,7 +292,7 @@ class System:
         with np.errstate(invalid="ignore"):
             return np.clip(np.nan_to_num(waits / state.response_ms[key], nan=1.0), 0.0, 1.0)
 
-    def delays(self, scenario: Scenario, used: Used) -> tuple[Delays, Delays | None, Array]:
+    def delays(self, scenario: Scenario, used: Usage) -> tuple[Delays, Delays | None, Array]:
         """Delays of every level for CPs and zIIPs, (levels, draws, loads), and by logical CPs not dispatched."""
         shape = (len(self.levels), *used.busy.shape)
         load, moment, on_ziips, ziip_moment = (np.zeros(shape) for _ in range(4))
@@ -307,7 +319,7 @@ class System:
             by_ziip = delays(on_ziips, ziip_servers(self.ziip_pool, scenario), ziip_moment)
         return by_cp, by_ziip, machine
 
-    def _with_responses(self, state: State, used: Used) -> State:
+    def _with_responses(self, state: State, used: Usage) -> State:
         """The state with responses, what they are made of, and limits."""
         scenario, anchor = state.scenario, state.scenario.anchor
         by_cp, by_ziip, machine = self.delays(scenario, used)
@@ -384,7 +396,7 @@ class System:
             response = anchor.response[key] * np.exp(log_change)
         return np.asarray(np.where(np.isfinite(modelled), response, np.inf))
 
-    def _by_baseline(self, one: ResponseModel, modelled: Array, using: Array, used: Used, scenario: Scenario) -> Array:
+    def _by_baseline(self, one: ResponseModel, modelled: Array, using: Array, used: Usage, scenario: Scenario) -> Array:
         """The response of a class whose changes a baseline predicts more closely: constant, or as of M/M/c; without end
         where the model has no steady state."""
         usual = self.baselines[one.class_name] == USUAL

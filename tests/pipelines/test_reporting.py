@@ -47,7 +47,7 @@ def test_a_report_is_one_page_that_stands_alone(home, tmp_path):
 
 
 def test_a_report_on_a_system_with_users_marks_the_rate_that_they_make(home):
-    from tests.model.capacity.test_users import bundle
+    from tests.model.capacity.test_closed_classes import bundle
 
     page = reports.written(reports.report(replace(Sources.of(home), bundle=bundle()), "PRDA"), "html").decode()
     assert page.count("<svg") == 4

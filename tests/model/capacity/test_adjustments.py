@@ -16,7 +16,7 @@ def test_every_adjustment_has_a_range_and_a_source(known):
     for adjustment in known.values():
         assert adjustment.quantities and (adjustment.moved is None or adjustment.moved[0] < adjustment.moved[1])
         assert adjustment.sources and adjustment.title
-        assert all(found.log_sd > 0 for found in adjustment.factors.values())
+        assert all(result.log_sd > 0 for result in adjustment.factors.values())
 
 
 def test_encryption_costs_engine_time_between_what_two_machines_showed(known):
@@ -53,9 +53,9 @@ def test_adjustments_multiply(known):
 
 
 def test_a_claim_about_other_traffic_may_hold_for_none_of_the_work(known):
-    _, own = choose_adjustments({"adjust.attls": "on"}, known, ["TN3270 server"])
+    _, used = choose_adjustments({"adjust.attls": "on"}, known, ["TN3270 server"])
     _, other = choose_adjustments({"adjust.attls": "on"}, known, ["aor", "cics-3270-http"])
-    assert adjusted(1.0, 1.0, 1.0, factor(own, "cpu"))[1:] == pytest.approx((1.154, 1.353))
+    assert adjusted(1.0, 1.0, 1.0, factor(used, "cpu"))[1:] == pytest.approx((1.154, 1.353))
     assert adjusted(1.0, 1.0, 1.0, factor(other, "cpu"))[1:] == pytest.approx((1.0, 1.353))
     assert "TN3270" in other[0].note and "adjust.attls=0.3" in other[0].note
 

@@ -84,14 +84,14 @@ def test_extrapolation_is_flagged_said_and_widened(bundle):
 
 def test_saturation_is_said_and_leaves_no_response(bundle):
     answer = predict(bundle, "shop", {"etr_tps": 9000})
-    asked = answer["bottleneck"]["utilization_pct"]
-    assert value(answer, "cpu_busy_pct")["value"] == 100 < asked
+    question = answer["bottleneck"]["utilization_pct"]
+    assert value(answer, "cpu_busy_pct")["value"] == 100 < question
     assert value(answer, "total_work_cpu_pct")["value"] == pytest.approx(100 * 8)  # engines
     groups = [
         station["utilization_pct"] for station in answer["bottleneck"]["stations"] if "of which" in station["resource"]
     ]
-    assert 100 < sum(groups) <= asked
-    [note] = [note for note in answer["notes"] if f"offered load {asked:.4g} %" in note]
+    assert 100 < sum(groups) <= question
+    [note] = [note for note in answer["notes"] if f"offered load {question:.4g} %" in note]
     assert "times per transaction are those of the offered load" in note
     assert answer["extrapolated"]
     assert "total_shop_response_ms" not in {o["metric"] for o in answer["outputs"]}
@@ -140,8 +140,8 @@ def test_size_finds_the_fewest_engines_within_a_busy_target(bundle):
 
 
 def test_size_holds_a_response_target(bundle):
-    asked = {"etr_tps": 6000.0}
-    loose, tight = (size(bundle, "shop", asked, max_response_ms=limit)["engines"]["value"] for limit in (30.0, 9.0))
+    question = {"etr_tps": 6000.0}
+    loose, tight = (size(bundle, "shop", question, max_response_ms=limit)["engines"]["value"] for limit in (30.0, 9.0))
     assert loose is not None
     assert tight is not None
     assert loose <= tight
@@ -255,10 +255,10 @@ def test_a_sweep_gives_at_each_step_what_predict_gives(bundle, key, values):
 
 def test_a_sweep_in_blocks_is_that_of_all_loads_at_once(bundle, monkeypatch):
     def swept():
-        found = ask.sweep(bundle, "shop", "etr_tps", [100.0, 3000.0, 5000.0, 7000.0, 9000.0])
-        outputs = [output for step in found["steps"] for output in step["outputs"]]
+        result = ask.sweep(bundle, "shop", "etr_tps", [100.0, 3000.0, 5000.0, 7000.0, 9000.0])
+        outputs = [output for step in result["steps"] for output in step["outputs"]]
         figures = [-1.0 if output[key] is None else output[key] for output in outputs for key in ("value", "lo", "hi")]
-        return found["notes"], figures
+        return result["notes"], figures
 
     notes, figures = swept()
     monkeypatch.setattr("model.capacity.system.BLOCK", 1)
@@ -275,25 +275,25 @@ def test_max_rate_says_when_no_rate_meets_a_response_target(bundle):
 def test_a_response_target_of_a_class_holds_that_class_alone():
     slow = replace(RECORDED.responses["batch"], rest_ms=np.full(1 + DRAWS, 900.0))
     parameters = grown(replace(RECORDED, responses={**RECORDED.responses, "batch": slow}), 0.01)
-    asked = {"model_version": "test/1", "systems": {"PRDA": parameters}}
+    question = {"model_version": "test/1", "systems": {"PRDA": parameters}}
     at = {"engines": 16}
-    assert ask.max_rate(asked, "PRDA", at, max_response_ms=40)["etr_tps"]["value"] == 0
-    assert size(asked, "PRDA", max_response_ms=40)["engines"]["value"] is None
-    found = ask.max_rate(asked, "PRDA", at, max_response_ms={"rweb": 40})
-    assert found["targets"]["max_response_ms"] == {"rweb": 40}
-    assert found["etr_tps"]["value"] > 0
-    assert "response of online above 40 ms" in [limit["resource"] for limit in found["limits"]]
-    found = ask.max_rate(asked, "PRDA", at, max_response_ms={"online": 40, "batch": 950})
-    assert found["limits"][0]["resource"] == "response of batch above 950 ms"
-    sized = size(asked, "PRDA", max_response_ms={"online": 40, "batch": 5000})
+    assert ask.max_rate(question, "PRDA", at, max_response_ms=40)["etr_tps"]["value"] == 0
+    assert size(question, "PRDA", max_response_ms=40)["engines"]["value"] is None
+    result = ask.max_rate(question, "PRDA", at, max_response_ms={"rweb": 40})
+    assert result["targets"]["max_response_ms"] == {"rweb": 40}
+    assert result["etr_tps"]["value"] > 0
+    assert "response of online above 40 ms" in [limit["resource"] for limit in result["limits"]]
+    result = ask.max_rate(question, "PRDA", at, max_response_ms={"online": 40, "batch": 950})
+    assert result["limits"][0]["resource"] == "response of batch above 950 ms"
+    sized = size(question, "PRDA", max_response_ms={"online": 40, "batch": 5000})
     row = next(row for row in sized["table"] if row["engines"] == sized["engines"]["value"])
     assert row["response_ms"]["value"] > 900
-    crossed = [row["resource"] for row in ask.headroom(asked, "PRDA", max_response_ms={"online": 40})["crossings"]]
+    crossed = [row["resource"] for row in ask.headroom(question, "PRDA", max_response_ms={"online": 40})["crossings"]]
     assert [name for name in crossed if name.startswith("response")] == ["response of online above 40 ms"]
     refused = {"did you mean online": {"onlin": 40}, "has a target already": {"online": 40, "RWEB": 50}}
     for said, wrong in {**refused, "above 0": {"online": 0}, "must name at least one class": {}}.items():
         with pytest.raises(QuestionError, match=said) as raised:
-            ask.max_rate(asked, "PRDA", max_response_ms=wrong)
+            ask.max_rate(question, "PRDA", max_response_ms=wrong)
         assert raised.value.field.startswith("max_response_ms")
 
 
@@ -305,8 +305,9 @@ def test_no_number_of_engines_is_tried_long_for_a_response_that_none_gives(bundl
 def test_an_adjustment_counts_in_the_number_of_engines(bundle):
     dearer = Adjustment("dear", "Dearer", {"cpu": Factor(0.5, 0.0)}, ())
     parameters = replace(bundle["systems"]["shop"], adjustments={"dear": dearer})
-    asked = {**bundle, "systems": {"shop": parameters}}
-    plain, more = (size(asked, "shop", {"etr_tps": 6000.0} | at, max_busy_pct=70) for at in ({}, {"adjust.dear": "on"}))
+    dear = {**bundle, "systems": {"shop": parameters}}
+    at = {"etr_tps": 6000.0}
+    plain, more = (size(dear, "shop", at | more, max_busy_pct=70) for more in ({}, {"adjust.dear": "on"}))
     assert plain["engines"]["value"] < more["engines"]["value"]
 
 
@@ -466,5 +467,5 @@ def test_the_condition_of_a_figure_names_each_key_once(bundle):
     known = {"cpu_busy_pct": "group=CPU; machine=m1"}
     points = tuple(replace(point, conditions=known) for point in parameters.points)
     published = {**bundle, "systems": {"shop": replace(parameters, points=points)}}
-    asked = predict(published, "shop", {"machine": "m1", "etr_tps": 3000})
-    assert value(asked, "cpu_busy_pct")["condition"] == "group=CPU; machine=m1; etr_tps=3000"
+    question = predict(published, "shop", {"machine": "m1", "etr_tps": 3000})
+    assert value(question, "cpu_busy_pct")["condition"] == "group=CPU; machine=m1; etr_tps=3000"

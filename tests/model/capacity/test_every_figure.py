@@ -55,11 +55,11 @@ def key(figure):
 
 def answered(answer):
     """Values by metric and what they are of."""
-    found = {}
+    result = {}
     for output in answer.outputs:
         parts = dict(part.partition("=")[::2] for part in output.condition.split("; ") if "=" in part)
-        found[output.metric, parts.get("class", parts.get("station", ""))] = output.value
-    return found
+        result[output.metric, parts.get("class", parts.get("station", ""))] = output.value
+    return result
 
 
 def test_the_systems_of_these_tests_have_every_quantity(both):
@@ -79,8 +79,8 @@ def test_every_figure_of_an_lpar_has_a_name_on_the_page_and_a_meaning_in_the_doc
 def test_every_figure_is_predicted_and_compared(both, system):
     expected = {key(figure) for figure in figures_of(both["systems"][system])}
     assert answered(predict(both, system)).keys() == expected
-    found = compare(both, system, {}, {"growth_pct": 10})
-    changed = {(row["metric"], row["class"]) for row in found["changes"]}
+    result = compare(both, system, {}, {"growth_pct": 10})
+    changed = {(row["metric"], row["class"]) for row in result["changes"]}
     assert changed == expected
 
 

@@ -28,9 +28,9 @@ def system(days=100, **trend):
     return System(replace(HISTORY, machine=None, weights=None, recorded=recorded, peak=10, classes=classes))
 
 
-def factor(ready, when, **asked):
+def factor(ready, when, **query):
     """Growth of both classes from the recorded peak until a date to come, at the centre."""
-    load = parse(ready, {"when": when, **{key.replace("__", "."): value for key, value in asked.items()}})
+    load = parse(ready, {"when": when, **{key.replace("__", "."): value for key, value in query.items()}})
     return (load.scenario.rates / [[[100.0, 50.0]]])[0, 0]
 
 
@@ -127,10 +127,10 @@ def test_a_plan_says_nothing_of_a_recorded_load():
 
 def test_a_load_that_declines_is_forecast_from_the_end_of_the_records():
     given = history(growth_per_week=np.log(0.7))
-    found = headroom(bundle_of(given), "PRDA", max_busy_pct=45)
-    assert found["forecast"][0]["date"] == str(given.start_local[-1])[:10]
-    assert found["first"] is None and not any(row["already"] for row in found["crossings"])
-    assert found["notes"][0].startswith("short history: 2.0 weeks")
+    result = headroom(bundle_of(given), "PRDA", max_busy_pct=45)
+    assert result["forecast"][0]["date"] == str(given.start_local[-1])[:10]
+    assert result["first"] is None and not any(row["already"] for row in result["crossings"])
+    assert result["notes"][0].startswith("short history: 2.0 weeks")
 
 
 def test_planned_growth_crosses_earlier_than_none():

@@ -138,12 +138,12 @@ def test_its_own_machine_changes_nothing(ask):
 def test_a_class_that_goes_takes_its_cpu_and_nothing_else(bundle, ask):
     when = {"when": "2026-09-10T11:00"}
     here, without = ask(**when), ask(**when, move_to__LOW="SYSZ")
-    own = value(here, "cpu_us_per_tran", "LOW") * value(here, "etr_tps", "LOW") * 1e-6
+    own_work = value(here, "cpu_us_per_tran", "LOW") * value(here, "etr_tps", "LOW") * 1e-6
     # Uncaptured time goes with captured time, by a twentieth.
-    assert busy_engines(here) - busy_engines(without) == pytest.approx(1.05 * own, rel=0.02)
-    assert machine_engines(here) - machine_engines(without) == pytest.approx(1.05 * own, rel=0.02)
+    assert busy_engines(here) - busy_engines(without) == pytest.approx(1.05 * own_work, rel=0.02)
+    assert machine_engines(here) - machine_engines(without) == pytest.approx(1.05 * own_work, rel=0.02)
     half = ask(**when, move_to__LOW="SYSZ:0.5")
-    assert busy_engines(here) - busy_engines(half) == pytest.approx(1.05 * own / 2, rel=0.02)
+    assert busy_engines(here) - busy_engines(half) == pytest.approx(1.05 * own_work / 2, rel=0.02)
 
 
 def test_a_class_that_moves_within_a_machine_leaves_it_as_busy(ask):
@@ -167,9 +167,9 @@ def test_a_class_that_comes_brings_the_cpu_that_was_recorded_of_it(ask):
 
 def test_sizing_and_headroom_ask_the_changed_machine(bundle):
     at = {"add_lpar": "TEST:8:800:6", "growth_pct": 40}
-    beside = size(bundle, "SYSA", at, max_busy_pct=95)
+    with_others = size(bundle, "SYSA", at, max_busy_pct=95)
     assert size(bundle, "SYSA", {"growth_pct": 40}, max_busy_pct=95)["engines"]["value"] <= (
-        beside["engines"]["value"] or 256
+        with_others["engines"]["value"] or 256
     )
     crossings = {row["resource"] for row in headroom(bundle, "SYSA", {"cpc": "M2"})["crossings"]}
     assert "machine M2" in crossings

@@ -18,9 +18,9 @@ from model.capacity.values import QuestionError, check_keys, growth_factor, must
 from tests.cases.systems import DRAWS, HISTORY, grown
 
 
-def rates(**asked) -> list[float]:
+def rates(**query) -> list[float]:
     """Transactions/s by class at the centre."""
-    at = {key.replace("__", "."): value for key, value in asked.items()}
+    at = {key.replace("__", "."): value for key, value in query.items()}
     return parse(System(HISTORY), at).scenario.rates[0, 0].tolist()
 
 
@@ -55,7 +55,7 @@ def test_a_shift_starts_from_its_busiest_interval():
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("query", "expected"),
     [
         ({"shift": "erly"}, "did you mean early"),
         ({"shift": "sunday"}, "no interval of shift sunday was recorded"),
@@ -63,9 +63,9 @@ def test_a_shift_starts_from_its_busiest_interval():
         ({"shift": "early", "when": "mon 10:00"}, "no interval was recorded in the hour mon 10:00 and the shift"),
     ],
 )
-def test_a_shift_without_intervals_is_refused_with_the_reason(asked, expected):
+def test_a_shift_without_intervals_is_refused_with_the_reason(query, expected):
     with pytest.raises(QuestionError, match=expected):
-        parse(System(replace(HISTORY, calendar=EARLY)), asked)
+        parse(System(replace(HISTORY, calendar=EARLY)), query)
 
 
 def test_an_hour_of_the_week_is_the_mean_of_its_intervals_and_says_so():
@@ -84,24 +84,24 @@ def test_a_date_to_come_is_answered_as_that_date():
 def test_an_hour_to_come_is_no_surer_for_intervals_that_are_shorter(parts):
     weeks = [100.0, 120.0, 90.0, 110.0]
     starts = [f"2026-11-{day:02d}T10:{60 // parts * part:02d}:00" for day in (2, 9, 16, 23) for part in range(parts)]
-    own = np.repeat(weeks, parts)
-    recorded = RecordedIntervals(tuple(starts), 3600.0 / parts, np.stack([own, own]), others=own)
+    used = np.repeat(weeks, parts)
+    recorded = RecordedIntervals(tuple(starts), 3600.0 / parts, np.stack([used, used]), others=used)
     load = parse(System(grown(replace(HISTORY, recorded=recorded), 0.0)), {"when": "2026-11-30T10:30"})
-    found = load.scenario.rates[:, 0, 0]
-    assert found[0] == np.mean(weeks)
-    assert found[1:].std() / found[0] == pytest.approx(np.std(weeks, ddof=1) / 2 / np.mean(weeks), rel=0.3)
+    result = load.scenario.rates[:, 0, 0]
+    assert result[0] == np.mean(weeks)
+    assert result[1:].std() / result[0] == pytest.approx(np.std(weeks, ddof=1) / 2 / np.mean(weeks), rel=0.3)
 
 
 def test_an_hour_that_was_recorded_once_is_as_unsure_as_days_differ_at_that_hour():
     starts = [f"2026-11-{day:02d}T10:00:00" for day in (2, 3, 4, 5)]
-    own = np.array([100.0, 120.0, 90.0, 110.0])
-    recorded = RecordedIntervals(tuple(starts), 3600.0, np.stack([own, own]), others=own)
+    used = np.array([100.0, 120.0, 90.0, 110.0])
+    recorded = RecordedIntervals(tuple(starts), 3600.0, np.stack([used, used]), others=used)
     system = System(grown(replace(HISTORY, recorded=recorded, peak=3), 0.0))
     hour, day = (
         parse(system, {"when": when}).scenario.rates[:, 0, 0] for when in ("2026-11-09T10:30", "2026-11-09")
     )
     assert hour[0] == 100.0
-    assert hour[1:].std() / hour[0] == pytest.approx(np.std(own, ddof=1) / np.mean(own), rel=0.3)
+    assert hour[1:].std() / hour[0] == pytest.approx(np.std(used, ddof=1) / np.mean(used), rel=0.3)
     assert np.ptp(day) == 0.0
 
 
@@ -150,9 +150,9 @@ def test_weight_and_cap_change_what_the_machine_gives():
     assert (weighed.cpc.share, weighed.cpc.capped) == (0.5, True)
     system = System(HISTORY)
     for cap in (1.5, "1.5"):
-        held = parse(system, {"cap_engines": cap}).scenario
-        assert np.all(system.partition.available(held) <= 1.5)
-        assert system.partition.available(held).max() == pytest.approx(1.5)
+        limited = parse(system, {"cap_engines": cap}).scenario
+        assert np.all(system.partition.available(limited) <= 1.5)
+        assert system.partition.available(limited).max() == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize(
@@ -239,12 +239,12 @@ def test_growth_is_a_factor(percent):
 @given(st.one_of(st.floats(), st.text(max_size=5), st.none(), st.booleans()))
 def test_a_number_of_engines_is_whole_and_from_one_to_256_or_refused(value):
     try:
-        found = must_be_whole("engines", value)
+        result = must_be_whole("engines", value)
     except QuestionError as refused:
         assert refused.field == "engines"
     else:
-        assert 1 <= found <= 256
-        assert math.isclose(found, float(value))
+        assert 1 <= result <= 256
+        assert math.isclose(result, float(value))
 
 
 @given(st.dictionaries(st.text(max_size=12), st.integers(), max_size=3))

@@ -14,10 +14,10 @@ from model.queueing.multiserver import number_in_system
 
 def shared(machine: float, lpars: list[tuple[float, Sharer]]) -> tuple[Sharing, float, float]:
     """The first LPAR among the others, its use and theirs."""
-    (own, first), *rest = lpars
+    (own_work, first), *rest = lpars
     theirs = sum(used for used, _ in rest)
     others = tuple(Sharer(one.engines, one.weight, one.capped, used / theirs) for used, one in rest)
-    return Sharing.of(machine, 0.0, first, others), own, theirs
+    return Sharing.of(machine, 0.0, first, others), own_work, theirs
 
 
 def simulated(machine: float, lpars: list[tuple[float, Sharer]]) -> SimulationResult:
@@ -53,17 +53,17 @@ def simulated(machine: float, lpars: list[tuple[float, Sharer]]) -> SimulationRe
     ],
 )
 def test_a_pool_of_its_own_makes_work_wait_as_long_as_on_the_machine(lpars, within):
-    sharing, own, theirs = shared(8.0, lpars)
-    predicted = float(number_in_system(own, sharing.pool(own, theirs)))
-    inside = simulated(8.0, lpars).classes["work0"].response_s.value * own
+    sharing, own_work, theirs = shared(8.0, lpars)
+    predicted = float(number_in_system(own_work, sharing.pool(own_work, theirs)))
+    inside = simulated(8.0, lpars).classes["work0"].response_s.value * own_work
     assert predicted == pytest.approx(inside, rel=within)
 
 
 @given(own=st.floats(0.1, 3.5), theirs=st.floats(0.1, 4.0), weight=st.floats(50.0, 900.0))
-def test_more_weight_never_makes_work_wait_longer(own, theirs, weight):
+def test_more_weight_never_makes_work_wait_longer(own_work, theirs, weight):
     def inside(weight: float) -> float:
         sharing = Sharing.of(8.0, 0.0, Sharer(6, weight), (Sharer(6, 1000.0 - weight),))
-        return float(number_in_system(own, sharing.pool(own, theirs)))
+        return float(number_in_system(own_work, sharing.pool(own_work, theirs)))
 
     assert inside(weight) >= inside(weight + 50.0) * 0.99
 
@@ -89,10 +89,10 @@ def test_the_share_is_left_where_others_ask_for_more():
     ],
 )
 def test_an_lpar_that_wants_more_gets_what_the_others_leave_at_each_moment(lpars):
-    own, *others = lpars
-    asked = [(1.2 * own.engines, own), *others]
-    sharing, _, theirs = shared(10.0, asked)
-    got = simulated(10.0, asked).stations["lpar0"].utilization.value * own.engines
+    own_work, *others = lpars
+    question = [(1.2 * own_work.engines, own_work), *others]
+    sharing, _, theirs = shared(10.0, question)
+    got = simulated(10.0, question).stations["lpar0"].utilization.value * own_work.engines
     assert float(sharing.limit(theirs)) == pytest.approx(got, rel=0.01)
 
 

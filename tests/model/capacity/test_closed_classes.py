@@ -81,19 +81,19 @@ def test_users_at_several_loads_settle_beside_the_other_work_of_each():
     both = np.repeat(load.users, 3, axis=1), np.repeat(load.rates, 3, axis=1)
     extra = {next(iter(system.demands)): work}
     together = replace(load, users=both[0], rates=both[1], extra=extra, others=0.5 + work, work=1.0 + 0.1 * work)
-    found = evaluate(system, together).scenario.rates
-    assert np.all(np.diff(found[0, :, 1]) < 0.0)
+    result = evaluate(system, together).scenario.rates
+    assert np.all(np.diff(result[0, :, 1]) < 0.0)
     for i in range(3):
         one = evaluate(system, together.at_loads([i])).scenario.rates
-        assert one == pytest.approx(found[:, [i]], rel=2e-3)
+        assert one == pytest.approx(result[:, [i]], rel=2e-3)
 
 
 def test_users_are_as_sure_as_the_samples_that_found_them_idle():
-    found = figures({})["users", "class=LOW"]
+    result = figures({})["users", "class=LOW"]
     samples = USERS * SECONDS / history().sampling_s
-    assert found.hi - found.lo == pytest.approx(2 * Z90 * USERS / samples**0.5, rel=0.2)
+    assert result.hi - result.lo == pytest.approx(2 * Z90 * USERS / samples**0.5, rel=0.2)
     later = figures({"growth_pct": 20})["users", "class=LOW"]
-    assert (later.hi - later.lo) / later.value == pytest.approx((found.hi - found.lo) / found.value, rel=0.05)
+    assert (later.hi - later.lo) / later.value == pytest.approx((result.hi - result.lo) / result.value, rel=0.05)
 
 
 def test_msu_to_come_are_those_of_as_many_users_as_there_will_be():
@@ -117,7 +117,7 @@ def test_more_users_wait_instead_of_filling_the_engines_for_good(growth):
     users = more["users", "class=LOW"].value
     assert users == pytest.approx((1 + growth / 100) * now["users", "class=LOW"].value, rel=1e-3)
     for limit in ("lo", "hi"):
-        one, other = (getattr(found["users", "class=LOW"], limit) for found in (more, now))
+        one, other = (getattr(result["users", "class=LOW"], limit) for result in (more, now))
         assert one == pytest.approx((1 + growth / 100) * other, rel=2e-3)
     think_s = USERS / now["etr_tps", "class=LOW"].value - now["response_ms", "class=LOW"].value / 1e3
     rate, response_ms = (more[name, "class=LOW"].value for name in ("etr_tps", "response_ms"))
@@ -129,8 +129,8 @@ def test_more_users_wait_instead_of_filling_the_engines_for_good(growth):
 def test_users_without_an_answer_send_nothing_and_are_told():
     parameters = bundle()["systems"]["PRDA"]
     demands = {name: replace(law, priority=int(name == "LOW")) for name, law in parameters.demands.items()}
-    found = {**bundle(), "systems": {"PRDA": replace(parameters, demands=demands)}}
-    answer = predict(found, "PRDA", {"growth_pct.HIGH": 1000.0})
+    result = {**bundle(), "systems": {"PRDA": replace(parameters, demands=demands)}}
+    answer = predict(result, "PRDA", {"growth_pct.HIGH": 1000.0})
     rates = {one.condition: one.value for one in answer.outputs if one.metric == "etr_tps"}
     assert rates["class=LOW"] == 0.0
     assert [note for note in answer.notes if "LOW" in note and "get no answers" in note]
@@ -154,13 +154,13 @@ def test_a_class_that_sends_nothing_has_no_users_where_others_saturate_the_engin
 
 
 def test_the_highest_rate_is_that_of_engines_and_not_of_users():
-    found = max_rate(bundle(), "PRDA", max_busy_pct=100.0)
-    assert found["limits"][0]["growth_pct"]["value"] < 60
+    result = max_rate(bundle(), "PRDA", max_busy_pct=100.0)
+    assert result["limits"][0]["growth_pct"]["value"] < 60
 
 
 def test_a_sweep_is_its_answers():
-    found = sweep(bundle(), "PRDA", "growth_pct", [10.0, 25.0, 40.0], metrics=["etr_tps"])
-    last = {one["condition"]: one["value"] for one in found["steps"][1]["outputs"] if one["metric"] == "etr_tps"}
+    result = sweep(bundle(), "PRDA", "growth_pct", [10.0, 25.0, 40.0], metrics=["etr_tps"])
+    last = {one["condition"]: one["value"] for one in result["steps"][1]["outputs"] if one["metric"] == "etr_tps"}
     assert last["class=LOW"] == pytest.approx(figures({"growth_pct": 25})["etr_tps", "class=LOW"].value, rel=1e-3)
 
 
@@ -176,7 +176,7 @@ def test_nothing_is_said_of_users_in_an_interval_without_any():
     idle_s = np.zeros_like(given.ended)
     idle_s[:, 1] = USERS * SECONDS
     idle_s[100:200, 1] = 0.0
-    found = bundle_of(replace(given, idle_s=idle_s))
-    at = {"when": found["systems"]["PRDA"].recorded.start_local[150]}
-    for answer in (predict(found, "PRDA", at), simulate_system(found, "PRDA", at, horizon=2_000)):
+    result = bundle_of(replace(given, idle_s=idle_s))
+    at = {"when": result["systems"]["PRDA"].recorded.start_local[150]}
+    for answer in (predict(result, "PRDA", at), simulate_system(result, "PRDA", at, horizon=2_000)):
         assert all(one.metric != "users" for one in answer.outputs)

@@ -17,14 +17,14 @@ from tests.cases.systems import DRAWS, ENGINES, MACHINE, SYSTEM, demand, drawn, 
 
 
 def estimates(state) -> dict:
-    found = {"busy": state.busy} | {stream: values for (_, stream), values in state.response_ms.items()}
-    return {name: Estimate.of(values[:, 0]) for name, values in found.items()}
+    result = {"busy": state.busy} | {stream: values for (_, stream), values in state.response_ms.items()}
+    return {name: Estimate.of(values[:, 0]) for name, values in result.items()}
 
 
 @given(online=st.floats(1.0, 3000.0), batch=st.floats(1.0, 3000.0))
 def test_limits_hold_the_value(online, batch):
-    for found in estimates(evaluate(System(SYSTEM), scenario(online, batch))).values():
-        value, lo, hi = (np.inf if figure is None else figure for figure in (found.value, found.lo, found.hi))
+    for result in estimates(evaluate(System(SYSTEM), scenario(online, batch))).values():
+        value, lo, hi = (np.inf if figure is None else figure for figure in (result.value, result.lo, result.hi))
         assert lo <= value <= hi
 
 
@@ -110,14 +110,14 @@ def with_limit(name: str, **known) -> SystemParameters:
 
 def test_a_limit_adds_its_wait_and_more_places_take_it_away():
     system, free = System(with_limit("regions", servers=9.0, hold_s=8e-3)), System(SYSTEM)
-    asked = scenario(1000.0, 100.0)
-    held, open_ = evaluate(system, asked), evaluate(free, asked)
+    question = scenario(1000.0, 100.0)
+    limited, open_ = evaluate(system, question), evaluate(free, question)
     key = ("response_ms", "online")
-    assert held.limits["regions"][0, 0] == pytest.approx(8 / 9)
-    wait = held.waiting_ms[key]["limit regions"][0, 0]
+    assert limited.limits["regions"][0, 0] == pytest.approx(8 / 9)
+    wait = limited.waiting_ms[key]["limit regions"][0, 0]
     assert wait > 1.0
-    assert held.response_ms[key][0, 0] == pytest.approx(open_.response_ms[key][0, 0] + wait)
-    more = evaluate(system, replace(asked, limits={"regions": 20.0}))
+    assert limited.response_ms[key][0, 0] == pytest.approx(open_.response_ms[key][0, 0] + wait)
+    more = evaluate(system, replace(question, limits={"regions": 20.0}))
     assert more.waiting_ms[key]["limit regions"][0, 0] < 0.01 * wait
 
 
@@ -126,7 +126,7 @@ def test_a_limit_whose_utilization_is_not_known_is_never_full():
     state = evaluate(System(unknown), scenario(900.0, 100.0))
     assert state.limits["regions"][0, 0] < 1.0
     assert np.isfinite(state.response_ms["response_ms", "online"][0, 0])
-    assert state.through is None
+    assert state.carried_state is None
 
 
 def unsure_of_places(determined: bool = True) -> System:
@@ -135,9 +135,10 @@ def unsure_of_places(determined: bool = True) -> System:
     return System(with_limit("regions", servers=places, hold_s=8e-4 * places, determined=determined))
 
 
-def test_places_that_are_asked_for_multiply_those_of_every_draw_alike():
-    system, asked = unsure_of_places(), scenario(1000.0, 100.0)
-    plain, same, fewer = (evaluate(system, one) for one in (asked, asked_for(asked, 4.0), asked_for(asked, 3.2)))
+def test_planned_places_multiply_those_of_every_draw_alike():
+    system, question = unsure_of_places(), scenario(1000.0, 100.0)
+    same, fewer = (with_places(question, places) for places in (4.0, 3.2))
+    plain, same, fewer = (evaluate(system, one) for one in (question, same, fewer))
     assert plain.limits["regions"] == pytest.approx(0.8)
     assert same.limits["regions"] == pytest.approx(0.8)
     assert fewer.limits["regions"] == pytest.approx(1.0)
@@ -145,45 +146,45 @@ def test_places_that_are_asked_for_multiply_those_of_every_draw_alike():
     assert same.response_ms[key] == pytest.approx(plain.response_ms[key])
 
 
-def asked_for(asked, places: float):
-    return replace(asked, limits={"regions": places})
+def with_places(question, places: float):
+    return replace(question, limits={"regions": places})
 
 
 def test_places_that_are_asked_for_tell_no_utilization_that_the_records_do_not():
     system = unsure_of_places(determined=False)
-    state = evaluate(system, asked_for(scenario(1000.0, 100.0), 2.5))
+    state = evaluate(system, with_places(scenario(1000.0, 100.0), 2.5))
     assert (state.limits["regions"] < 1.0).all()
     assert "limit regions" not in {one.resource for one in bottleneck(system, state).stations}
 
 
 def test_waits_for_engines_stretch_a_limit_that_is_held_there():
-    free, held = (
+    free, limited = (
         System(with_limit("tcb", servers=4.0, hold_s=2e-3, on_engines=on_engines))
         for on_engines in (False, True)
     )
-    asked = scenario(1700.0, 100.0)
-    assert evaluate(held, asked).limits["tcb"][0, 0] > 1.05 * evaluate(free, asked).limits["tcb"][0, 0]
+    question = scenario(1700.0, 100.0)
+    assert evaluate(limited, question).limits["tcb"][0, 0] > 1.05 * evaluate(free, question).limits["tcb"][0, 0]
 
 
 def test_classes_beside_a_full_limit_meet_what_it_lets_through():
-    held, free = System(with_limit("lock", hold_s=2e-3)), System(SYSTEM)
-    asked = scenario(2000.0, 1500.0)
+    limited, free = System(with_limit("lock", hold_s=2e-3)), System(SYSTEM)
+    question = scenario(2000.0, 1500.0)
     online, batch = ("response_ms", "online"), ("response_ms", "batch")
-    assert np.isinf(evaluate(free, asked).response_ms[batch][0, 0])
-    found, at_most = evaluate(held, asked), evaluate(free, scenario(500.0, 1500.0))
-    assert np.isinf(found.response_ms[online][0, 0])
-    assert found.response_ms[batch][0, 0] == pytest.approx(at_most.response_ms[batch][0, 0], rel=0.01)
-    assert found.busy == pytest.approx(evaluate(free, asked).busy)
-    assert found.limits["lock"][0, 0] == pytest.approx(2000.0 * 2e-3)
-    before_engines_are_full = evaluate(held, scenario(700.0, 1500.0)).response_ms[batch]
-    assert before_engines_are_full == pytest.approx(found.response_ms[batch], rel=0.01)
+    assert np.isinf(evaluate(free, question).response_ms[batch][0, 0])
+    result, at_most = evaluate(limited, question), evaluate(free, scenario(500.0, 1500.0))
+    assert np.isinf(result.response_ms[online][0, 0])
+    assert result.response_ms[batch][0, 0] == pytest.approx(at_most.response_ms[batch][0, 0], rel=0.01)
+    assert result.busy == pytest.approx(evaluate(free, question).busy)
+    assert result.limits["lock"][0, 0] == pytest.approx(2000.0 * 2e-3)
+    before_engines_are_full = evaluate(limited, scenario(700.0, 1500.0)).response_ms[batch]
+    assert before_engines_are_full == pytest.approx(result.response_ms[batch], rel=0.01)
 
 
 def test_an_lpar_of_no_weight_gets_what_is_left():
     system = System(replace(SYSTEM, machine=replace(MACHINE, share=0.0)))
     assert system.partition.available(scenario(1.0, 1.0)) == pytest.approx(ENGINES)
-    asked = scenario(1.0, 1.0, others=6.0)
-    assert system.partition.available(asked) == pytest.approx(1.9)
+    question = scenario(1.0, 1.0, others=6.0)
+    assert system.partition.available(question) == pytest.approx(1.9)
 
 
 def with_ziip_work() -> dict:

@@ -46,9 +46,9 @@ def test_what_finds_the_ziips_busy_runs_on_cps(shop):
 
 
 def test_without_ziips_nothing_is_moved_and_it_says_so(shop):
-    plain, asked = (predict(shop, "shop", at) for at in ({"etr_tps": 4000.0}, HALF))
-    assert figures(asked) == figures(plain)
-    assert any("add ziip_engines=1" in note for note in asked.notes)
+    plain, question = (predict(shop, "shop", at) for at in ({"etr_tps": 4000.0}, HALF))
+    assert figures(question) == figures(plain)
+    assert any("add ziip_engines=1" in note for note in question.notes)
     with pytest.raises(QuestionError, match="if 30 % is eligible"):
         predict(shop, "shop", {"ziip_engines": 2})
 
@@ -60,12 +60,12 @@ def test_with_zero_ziips_a_system_with_them_has_nothing_to_move_work_to(shop):
 
 
 def test_a_range_of_ziips_is_answered_as_each_number_of_them(shop):
-    found = sweep(shop, "shop", "ziip_engines", [0, 2], at=HALF, metrics=["cpu_us_per_tran"])
+    result = sweep(shop, "shop", "ziip_engines", [0, 2], at=HALF, metrics=["cpu_us_per_tran"])
     none, two = (predict(shop, "shop", {**HALF, "ziip_engines": number}) for number in (0, 2))
-    assert [step["outputs"][0]["value"] for step in found["steps"]] == [
+    assert [step["outputs"][0]["value"] for step in result["steps"]] == [
         figures(answer)["cpu_us_per_tran"] for answer in (none, two)
     ]
-    assert set(found["notes"]) == {*none.notes, *two.notes}
+    assert set(result["notes"]) == {*none.notes, *two.notes}
 
 
 def test_responses_keep_the_time_that_is_spent_on_ziips(shop):

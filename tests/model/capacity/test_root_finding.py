@@ -21,5 +21,5 @@ def test_a_curve_that_has_no_end_crosses_before_it():
 
 
 def test_a_jump_is_found_and_what_never_or_always_crosses_is_told_apart():
-    found = find_root(lambda x: np.array([-1.0, 1.0, 1.0]) + np.array([2.0, 0.0, -2.0]) * (x > [5.0, 0.0, -1.0]), (3,))
-    assert found == pytest.approx([5.0, 0.0, 2.0**40], abs=1e-9)
+    result = find_root(lambda x: np.array([-1.0, 1.0, 1.0]) + np.array([2.0, 0.0, -2.0]) * (x > [5.0, 0.0, -1.0]), (3,))
+    assert result == pytest.approx([5.0, 0.0, 2.0**40], abs=1e-9)

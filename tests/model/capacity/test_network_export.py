@@ -57,16 +57,16 @@ def test_the_exported_network_is_solved_to_the_prediction(bundle, system, at):
 
 @pytest.mark.slow
 def test_a_simulated_system_has_the_figures_of_its_prediction(bundle):
-    found, answer = simulate_system(bundle, "PRDA", horizon=HORIZON), predict(bundle, "PRDA")
-    assert [(o.metric, o.condition, o.unit) for o in found.outputs] == [
+    outcome, answer = simulate_system(bundle, "PRDA", horizon=HORIZON), predict(bundle, "PRDA")
+    assert [(o.metric, o.condition, o.unit) for o in outcome.outputs] == [
         (o.metric, o.condition, o.unit) for o in answer.outputs
     ]
-    for ours, theirs in zip(found.outputs, answer.outputs, strict=True):
+    for ours, theirs in zip(outcome.outputs, answer.outputs, strict=True):
         if ours.metric != "response_p90_ms":
             assert ours.value == pytest.approx(theirs.value, rel=0.04)
         assert ours.lo <= ours.value <= ours.hi
-    assert found.bottleneck.resource == answer.bottleneck.resource
-    assert found.interval_pct == 95
+    assert outcome.bottleneck.resource == answer.bottleneck.resource
+    assert outcome.interval_pct == 95
 
 
 def ranked(**more):
@@ -74,14 +74,14 @@ def ranked(**more):
     return System(replace(SYSTEM, **more))
 
 
-def played(system, asked):
-    load = Question(asked, {}, None, "", {})
-    found = export(system, load, "test", "test")
-    return found, simulate(found.network, seed=1, horizon=HORIZON)
+def played(system, query):
+    load = Question(query, {}, None, "", {})
+    outcome = export(system, load, "test", "test")
+    return outcome, simulate(outcome.network, seed=1, horizon=HORIZON)
 
 
-def agree(found, result, within):
-    for (_, stream), predicted in found.state.response_ms.items():
+def agree(outcome, result, within):
+    for (_, stream), predicted in outcome.state.response_ms.items():
         simulated = result.classes[stream].response_s
         assert 1e3 * simulated.value == pytest.approx(predicted[0, 0], rel=within, abs=2e3 * simulated.half_width)
 
@@ -93,10 +93,10 @@ def test_priorities_are_played_as_they_are_answered():
 THREE = {"regions": True, "threads": True, "dasd": False}
 
 
-@pytest.mark.parametrize("held", [{"regions": False}, {"regions": True}, THREE])
-def test_limits_are_played_as_they_are_answered(held):
+@pytest.mark.parametrize("limited", [{"regions": False}, {"regions": True}, THREE])
+def test_limits_are_played_as_they_are_answered(limited):
     limits = []
-    for number, (name, on_engines) in enumerate(held.items()):
+    for number, (name, on_engines) in enumerate(limited.items()):
         hold_s = (2e-3 - number * 5e-4) if on_engines else 4e-3
         one = Limit(name, ("online",), servers=8.0, hold_s=hold_s, determined=True, on_engines=on_engines)
         limits.append(one)
@@ -109,17 +109,17 @@ def test_overflowing_ziip_work_is_played_as_it_is_answered():
     answered = {**SYSTEM.responses, "online": replace(response("online"), ziip_series=("online:ziip",))}
     pool = ZiipPool(2.0, overflow=Overflow(floor=0.05, taken=0.5, patience=1.0))
     system = ranked(demands=laws, responses=answered, ziip=pool)
-    found, result = played(system, scenario(900.0, 200.0, ziips=2.0))
-    agree(found, result, within=0.05)
+    outcome, result = played(system, scenario(900.0, 200.0, ziips=2.0))
+    agree(outcome, result, within=0.05)
     busy = result.stations["cp"].utilization
-    assert 4.0 * busy.value == pytest.approx(found.state.busy[0, 0], rel=0.02)
+    assert 4.0 * busy.value == pytest.approx(outcome.state.busy[0, 0], rel=0.02)
 
 
 def test_the_machine_of_an_lpar_is_in_its_network():
     system = ranked(machine=MACHINE)
-    found, result = played(system, scenario(900.0, 300.0, others=3.0))
-    assert found.network.station("cp").lpar.weight == pytest.approx(250.0)
-    assert result.machines["M1"].value == pytest.approx(found.state.machine_busy[0, 0], rel=0.03)
+    outcome, result = played(system, scenario(900.0, 300.0, others=3.0))
+    assert outcome.network.station("cp").lpar.weight == pytest.approx(250.0)
+    assert result.machines["M1"].value == pytest.approx(outcome.state.machine_busy[0, 0], rel=0.03)
 
 
 def test_a_load_without_steady_state_has_no_network(bundle):

@@ -24,8 +24,8 @@ def bundle() -> dict:
     return {"model_version": "test/1", "systems": {"PRDA": grown(RECORDED, growth)}}
 
 
-def by_name(found: dict) -> dict:
-    return {(subject["scope"], subject["name"]): subject for subject in found["subjects"]}
+def by_name(result: dict) -> dict:
+    return {(subject["scope"], subject["name"]): subject for subject in result["subjects"]}
 
 
 def test_an_lpar_grows_from_its_recorded_peak(bundle):
@@ -50,11 +50,11 @@ def test_a_forecast_scatters_as_the_peaks_of_its_weeks_did(bundle):
 
 
 def test_a_machine_s_peak_is_that_of_the_sum_and_not_the_sum_of_peaks(bundle):
-    found = by_name(forecast_msu(bundle, [lpar("PRDA", "PRDA"), lpar("PRDB", "other", shift=12)]))
-    machine = found["machine", "CEC1"]
+    result = by_name(forecast_msu(bundle, [lpar("PRDA", "PRDA"), lpar("PRDB", "other", shift=12)]))
+    machine = result["machine", "CEC1"]
     assert machine["lpars"] == ["PRDA", "PRDB"]
     assert machine["forecast"][0]["value"] == pytest.approx(203, abs=0.5)
-    assert found["lpar", "PRDB"]["forecast"][-1]["value"] == pytest.approx(150)
+    assert result["lpar", "PRDB"]["forecast"][-1]["value"] == pytest.approx(150)
 
 
 def test_a_renamed_lpar_counts_in_its_machine_under_one_name_at_a_time(bundle):
@@ -64,11 +64,11 @@ def test_a_renamed_lpar_counts_in_its_machine_under_one_name_at_a_time(bundle):
         replace(whole, lpar=name, system=name, start=whole.start[of], r4ha_msu=whole.r4ha_msu[of])
         for name, of in (("OLD", slice(None, half)), ("NEW", slice(half, None)))
     ]
-    found = forecast_msu(bundle, [lpar("PRDA", "PRDA", shift=12), *parts])
-    [machine] = [one for one in found["subjects"] if one["scope"] == "machine"]
+    result = forecast_msu(bundle, [lpar("PRDA", "PRDA", shift=12), *parts])
+    [machine] = [one for one in result["subjects"] if one["scope"] == "machine"]
     assert machine["recorded"]["peak_r4ha_msu"] == pytest.approx(200)
-    assert [note for note in found["notes"] if note.startswith("OLD: no records since 2026-09-17")]
-    assert not any(note.startswith("NEW: no records since") for note in found["notes"])
+    assert [note for note in result["notes"] if note.startswith("OLD: no records since 2026-09-17")]
+    assert not any(note.startswith("NEW: no records since") for note in result["notes"])
 
 
 def test_a_change_comes_on_top_of_growth_for_its_system_alone(bundle):
@@ -83,12 +83,12 @@ def test_a_forecast_beyond_what_the_engines_give_says_so_with_the_date(bundle):
     parameters = bundle["systems"]["PRDA"]
     rating = 160.0 / parameters.engines
     rated = {**bundle, "systems": {"PRDA": replace(parameters, msu_per_engine=rating)}}
-    found = forecast_msu(rated, [lpar("PRDA", "PRDA"), lpar("PRDB", "other")])
-    alone, machine = found["subjects"][0]["forecast"], found["subjects"][-1]["forecast"]
+    result = forecast_msu(rated, [lpar("PRDA", "PRDA"), lpar("PRDB", "other")])
+    alone, machine = result["subjects"][0]["forecast"], result["subjects"][-1]["forecast"]
     assert max(step["hi"] for step in alone) == pytest.approx(160.0)
     assert machine[-1]["value"] == pytest.approx(160.0 + DAILY.max())
     dates = {step["week"]: step["date"] for step in alone}
-    [note] = [note for note in found["notes"] if "engines give" in note]
+    [note] = [note for note in result["notes"] if "engines give" in note]
     assert "160 MSU" in note
     assert note.endswith(f"from {dates[8]} on")
     more = {"engines": 2 * parameters.engines}
@@ -103,10 +103,10 @@ def test_a_forecast_of_nothing_recorded_says_so(bundle):
 
 
 @pytest.mark.parametrize(
-    ("asked", "field"),
+    ("question", "field"),
     [({"system": "PRDC"}, "system"), ({"at": {"growth_pct": 5.0}}, "at"), ({"weeks": 500}, "weeks")],
 )
-def test_what_cannot_be_forecast_is_refused(bundle, asked, field):
+def test_what_cannot_be_forecast_is_refused(bundle, question, field):
     with pytest.raises(QuestionError) as refused:
-        forecast_msu(bundle, [lpar("PRDA", "PRDA")], **asked)
+        forecast_msu(bundle, [lpar("PRDA", "PRDA")], **question)
     assert refused.value.field == field
