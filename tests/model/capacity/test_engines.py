@@ -59,7 +59,7 @@ def test_a_pool_of_its_own_makes_work_wait_as_long_as_on_the_machine(lpars, with
     assert predicted == pytest.approx(inside, rel=within)
 
 
-@given(own=st.floats(0.1, 3.5), theirs=st.floats(0.1, 4.0), weight=st.floats(50.0, 900.0))
+@given(own_work=st.floats(0.1, 3.5), theirs=st.floats(0.1, 4.0), weight=st.floats(50.0, 900.0))
 def test_more_weight_never_makes_work_wait_longer(own_work, theirs, weight):
     def inside(weight: float) -> float:
         sharing = Sharing.of(8.0, 0.0, Sharer(6, weight), (Sharer(6, 1000.0 - weight),))
