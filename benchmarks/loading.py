@@ -65,7 +65,7 @@ def main() -> int:
 
 def _insert(batches: list[dict[str, pa.Table]], path: Path) -> None:
     with open_writer(path) as con:
-        rows = Tables(con).held()
+        rows = Tables(con).row_buffer()
         con.execute("BEGIN")
         for batch in batches:
             for name, part in batch.items():

@@ -153,11 +153,11 @@ def quality_report(home: Home, mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinit
     def _quality_report(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """The data-quality site: every expectation over raw tables and marts, and what to do where one is not met."""
         from model.studies.document import literal
-        from pipelines.building import held
+        from pipelines.building import held_back
 
         with step(home, context, "checking data quality") as this:
             result = work.check(this) if this.night.due else None
-            held_back = night.patiently(lambda: held.unpublished(home)) if result else []
+            withheld = night.patiently(lambda: held_back.unpublished(home)) if result else []
         about: dict[str, Any] = {"report": _link(home, home.quality / "index.html"), "checked": "nothing new"}
         counts = {"fail": 0, "warn": 0}
         if result is not None:
@@ -171,8 +171,8 @@ def quality_report(home: Home, mart_keys: list[dg.AssetKey]) -> dg.AssetsDefinit
                 dg.AssetCheckResult(check_name="critical_expectations", passed=not counts["fail"], metadata=about),
                 dg.AssetCheckResult(
                     check_name="nothing_held_back",
-                    passed=not held_back,
-                    metadata={**about, "held back": "\n".join(held_back)},
+                    passed=not withheld,
+                    metadata={**about, "held back": "\n".join(withheld)},
                 ),
                 dg.AssetCheckResult(
                     check_name="warnings",

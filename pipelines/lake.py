@@ -52,23 +52,23 @@ def publish(snapshot: Path, address: str | Path, mirror: Path) -> int:
 
         files, root = url_to_fs(str(address))
         with connected(snapshot) as con:
-            there = {path.rpartition("/")[2] for path in files.glob(f"{root.rstrip('/')}/raw/*")}
-            tables = _tables(con, there)
+            present = {path.rpartition("/")[2] for path in files.glob(f"{root.rstrip('/')}/raw/*")}
+            tables = _tables(con, present)
             return sum(_Table(con, schema, name, files, root, mirror).publish() for schema, name in tables)
     except (EtalonError, duckdb.Error):
         raise
-    except Exception as error:  # Every kind of file system has errors of its own.
-        said = f"lake.address {address}: {type(error).__name__}: {error}"
-        raise EtalonError(without_password(said), Exit.NO_INPUT) from error
+    except Exception as error:  # Every kind of file system has different errors.
+        message = f"lake.address {address}: {type(error).__name__}: {error}"
+        raise EtalonError(without_password(message), Exit.NO_INPUT) from error
 
 
-def _tables(con: duckdb.DuckDBPyConnection, there: set[str]) -> list[tuple[str, str]]:
+def _tables(con: duckdb.DuckDBPyConnection, present: set[str]) -> list[tuple[str, str]]:
     """The tables of a lake, by schema and name: marts, and raw tables with rows or that are there already."""
     from ingest.warehouse import filled
 
     marts = con.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'marts' ORDER BY ALL").fetchall()
     raw = con.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = 'raw'").fetchall()
-    wanted = {*filled(con), *(there & {name for (name,) in raw})}
+    wanted = {*filled(con), *(present & {name for (name,) in raw})}
     listed = [("raw", name) for name in sorted(wanted)] + [("marts", name) for (name,) in marts]
     return listed + [("meta", name) for name in _OF_META]
 
@@ -118,8 +118,8 @@ class _Table:
                 name = f"{source.stem}{of}-{self._mark}.parquet"
                 wanted[name] = File(rows, partial(self._copy_part, source, counting))
         rest, chunk, mark = self._rest()
-        found = self._con.execute(f"SELECT {chunk} AS chunk, count(*), {mark} FROM {rest} GROUP BY ALL").fetchall()
-        for key, rows, digest in found:
+        chunks = self._con.execute(f"SELECT {chunk} AS chunk, count(*), {mark} FROM {rest} GROUP BY ALL").fetchall()
+        for key, rows, digest in chunks:
             name = hashlib.sha256(f"{key} {rows} {digest}".encode()).hexdigest()[:16]
             of_chunk = f"{rest} WHERE {chunk} IS NOT DISTINCT FROM {_literal(key)}"
             wanted[f"{key or 'all'}-{name}-{self._mark}.parquet"] = File(rows, partial(self._write_rows, of_chunk))
@@ -130,16 +130,16 @@ class _Table:
         if self._schema == "raw":
             from ingest.warehouse.parts import rows_table
 
-            relation = f"{rows_table(self._con, self._name)} AS held JOIN meta.ledger AS ledger USING (file_id)"
+            relation = f"{rows_table(self._con, self._name)} AS lake_row JOIN meta.ledger AS ledger USING (file_id)"
             loaded = "sum(hash(file_id, ledger.loaded_at)::HUGEINT)"
             return relation, "strftime(ledger.loaded_at, '%Y-%m')", loaded
         names = set(self._columns.names)
-        times = next((found for these in TIMES if (found := [name for name in these if name in names])), None)
+        times = next((columns for these in TIMES if (columns := [name for name in these if name in names])), None)
         chunk = f"strftime(coalesce({', '.join(times)}, NULL), '%Y-%m')" if times else "NULL::VARCHAR"
-        return f'{self._schema}."{self._name}" AS held', chunk, "sum(hash(held)::HUGEINT)"
+        return f'{self._schema}."{self._name}" AS lake_row', chunk, "sum(hash(lake_row)::HUGEINT)"
 
     def _rows(self, relation: str) -> Any:
-        columns = "held.*" if " AS held" in relation else "*"
+        columns = "lake_row.*" if " AS lake_row" in relation else "*"
         return self._con.sql(f"SELECT {columns} FROM {relation}").to_arrow_table()
 
     def _write_rows(self, relation: str, target: Path) -> None:
@@ -173,11 +173,11 @@ class _Table:
         """Write a file into the lake; the action that adds it."""
         from deltalake.transaction import AddAction
 
-        made = self._mirror / f".{name}"
-        file.write(made)
-        size = made.stat().st_size
-        self._files.put_file(str(made), f"{self._folder}/{name}")
-        made.unlink()
+        copy = self._mirror / f".{name}"
+        file.write(copy)
+        size = copy.stat().st_size
+        self._files.put_file(str(copy), f"{self._folder}/{name}")
+        copy.unlink()
         return AddAction(name, size, {}, int(time.time() * 1000), True, json.dumps({"numRecords": file.rows}))
 
     def _delta(self) -> tuple[Any, Mapping[str, int]]:
@@ -190,7 +190,7 @@ class _Table:
         actions = table.get_add_actions(flatten=True)
         return table, dict(zip(actions["path"].to_pylist(), actions["size_bytes"].to_pylist(), strict=True))
 
-    def _commit(self, table: Any, new: Mapping[str, Any], gone: set[str]) -> None:
+    def _commit(self, table: Any, new: Mapping[str, Any], obsolete: set[str]) -> None:
         from deltalake import Schema
         from deltalake.transaction import RemoveAction, create_table_with_add_actions
 
@@ -203,25 +203,27 @@ class _Table:
         else:
             sizes = self._delta()[1]
             now = int(time.time() * 1000)
-            removed = [RemoveAction(name, True, now, size=sizes[name], partition_values={}) for name in sorted(gone)]
+            removed = [
+                RemoveAction(name, True, now, size=sizes[name], partition_values={}) for name in sorted(obsolete)
+            ]
             table.create_write_transaction([*new.values(), *removed], "append", columns, [])
 
     def _exchange_logs(self) -> None:
         """Make the logs here and in the lake the same, whichever has more of them."""
-        here, there = self._mirror / _LOG, f"{self._folder}/{_LOG}"
-        here.mkdir(parents=True, exist_ok=True)
+        local_log, lake_log = self._mirror / _LOG, f"{self._folder}/{_LOG}"
+        local_log.mkdir(parents=True, exist_ok=True)
         for left in self._mirror.glob(".*.parquet"):
             left.unlink()
-        self._files.makedirs(there, exist_ok=True)
-        listed = {path.rpartition("/")[2] for path in self._files.glob(f"{there}/*")}
-        present = {path.name for path in here.iterdir()}
+        self._files.makedirs(lake_log, exist_ok=True)
+        listed = {path.rpartition("/")[2] for path in self._files.glob(f"{lake_log}/*")}
+        present = {path.name for path in local_log.iterdir()}
         for name in sorted(listed - present):
-            self._files.get_file(f"{there}/{name}", str(here / name))
+            self._files.get_file(f"{lake_log}/{name}", str(local_log / name))
         for name in sorted(present - listed):
-            self._files.put_file(str(here / name), f"{there}/{name}")
+            self._files.put_file(str(local_log / name), f"{lake_log}/{name}")
         # What names the last checkpoint is written anew with each.
         if "_last_checkpoint" in present & listed:
-            self._files.put_file(str(here / "_last_checkpoint"), f"{there}/_last_checkpoint")
+            self._files.put_file(str(local_log / "_last_checkpoint"), f"{lake_log}/_last_checkpoint")
 
 
 def _literal(key: str | None) -> str:

@@ -191,10 +191,10 @@ def judge(home: Home) -> Any:
     """Check what was built last, as `check` does. Where critical expectations fail for some systems on some days alone,
     their records are held back and the marts built and checked without: what is published has passed.
     """
-    from pipelines.building import held
+    from pipelines.building import held_back
 
     result = check(home)
-    while result.verdict == "fail" and held.hold_back(home, result):
+    while result.verdict == "fail" and held_back.hold_back(home, result):
         build(home)
         result = check(home)
     return result

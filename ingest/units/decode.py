@@ -68,8 +68,8 @@ def _decode_piece(piece: Piece, unit: Unit, folder: Path, least_bytes: int, deco
         Part(table, str(path), count, path.stat().st_size, file_id, min(times, default=None), max(times, default=None))
         for table, path, count in files
     ]
-    for table, held in rows.items():
-        decoded.rows[file_id, table] = held
+    for table, small_tables in rows.items():
+        decoded.rows[file_id, table] = small_tables
     decoded.accounts[file_id] = accounts
     if missing:
         decoded.incomplete[file_id] = missing

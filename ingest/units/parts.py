@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 IDENTITIES, QUARANTINE = "record_identity", "quarantine"
-"""What is known of records, and what could not be decoded: beside the raw tables, with a name of their own."""
+"""Tables of record identities and of undecoded pieces, in addition to the raw tables."""
 
-_HELD_BYTES = 96 << 20
+_BUFFER_BYTES = 96 << 20
 """Bytes of rows that wait until they are a row group, over all tables."""
 _COLUMN_BYTES = 1 << 10
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
@@ -23,7 +23,7 @@ UNSIGNED = "etalon.unsigned"
 
 @dataclass(frozen=True)
 class Part:
-    """A Parquet file with rows of one table and one file; None of records' times of writing where none is known.
+    """A Parquet file with rows of one table and one file; None for the records' times of writing if they have none.
 
     Numbers without sign stand in it as numbers with one, as Spark knows no others: those of 64 bits as the number of
     the same bits.
@@ -44,29 +44,29 @@ class Writer:
     def __init__(self, folder: Path, least_bytes: int) -> None:
         self._folder = folder
         self._least = least_bytes
-        self._held: dict[str, list[pa.Table]] = {}
+        self._buffered: dict[str, list[pa.Table]] = {}
         self._bytes: dict[str, int] = {}
         self._open: dict[str, list[tuple[pq.ParquetWriter, Path, int]]] = {}
 
     def add(self, name: str, rows: pa.Table) -> None:
         """Add rows to a table, behind those added before."""
-        held = self._held.setdefault(name, [])
-        if held and held[0].schema != rows.schema:
+        tables = self._buffered.setdefault(name, [])
+        if tables and tables[0].schema != rows.schema:
             self._write(name)
-            held = self._held[name]
-        held.append(rows)
+            tables = self._buffered[name]
+        tables.append(rows)
         self._bytes[name] = self._bytes.get(name, 0) + rows.get_total_buffer_size() + _COLUMN_BYTES * rows.num_columns
-        if sum(self._bytes.values()) >= _HELD_BYTES:
+        if sum(self._bytes.values()) >= _BUFFER_BYTES:
             self._write(max(self._bytes, key=lambda table: self._bytes[table]))
 
     def finish(self) -> tuple[list[tuple[str, Path, int]], dict[str, list[pa.Table]]]:
         """The files written, with table and rows of each; and the rows of tables too small for one."""
         rows: dict[str, list[pa.Table]] = {}
-        for name in list(self._held):
+        for name in list(self._buffered):
             if name in self._open or self._bytes[name] >= self._least:
                 self._write(name)
-            elif self._held[name]:
-                rows[name] = [pa.concat_tables(self._held[name]).combine_chunks()]
+            elif self._buffered[name]:
+                rows[name] = [pa.concat_tables(self._buffered[name]).combine_chunks()]
         files = []
         for name, written in self._open.items():
             for writer, path, count in written:
@@ -84,11 +84,11 @@ class Writer:
         self._open = {}
 
     def _write(self, name: str) -> None:
-        """Write what is held of a table as a row group."""
-        held, self._held[name], self._bytes[name] = self._held[name], [], 0
-        if not held:
+        """Write the buffered rows of a table as a row group."""
+        tables, self._buffered[name], self._bytes[name] = self._buffered[name], [], 0
+        if not tables:
             return
-        rows = signed(pa.concat_tables(held))
+        rows = signed(pa.concat_tables(tables))
         written = self._open.setdefault(name, [])
         if not written or written[-1][0].schema != rows.schema:
             written.append((*_new(self._folder / name, rows.schema), 0))

@@ -16,7 +16,7 @@ _SEARCHED, _SEEN = 256 << 10, 512 << 10
 
 
 def plan(files: Iterable[File], step: int, registry: Registry) -> list[Unit]:
-    """Units of about `step` bytes: dumps of SMF are cut, other files stay whole, small ones come together.
+    """Units of about `step` bytes: dumps of SMF are cut, other files stay whole, small ones share a unit.
 
     Where a dump is cut, several records follow one another; `settle` proves that those before lead there. Units are in
     the order of the files. Raises OSError.

@@ -11,76 +11,76 @@ from ingest.framing import MAX_RESUMED
 from ingest.units.scan import Scan, scan_piece
 from ingest.units.unit import File, Piece, Split, Unit
 
-_Known = tuple[Piece, Scanned | None]
+_ScannedPiece = tuple[Piece, Scanned | None]
 
 
 def settle(units: Sequence[Unit], scans: Sequence[Scan], dictionaries: DictionaryMemory | None = None) -> list[Unit]:
     """The units to decode, from those of a plan with their scans.
 
     A piece whose descriptors do not lead to where the next one begins is joined with that and scanned again, and so is
-    a dump that was damaged as often as reading it whole allows. dictionaries: those known before, which are added to.
-    Raises OSError.
+    a dump that was damaged as often as reading it whole allows. dictionaries: those of earlier dumps, which are added
+    to. Raises OSError.
     """
     memory = DictionaryMemory() if dictionaries is None else dictionaries
-    known = [
+    scanned_pieces = [
         (unit, piece, scanned)
         for unit, scan in zip(units, scans, strict=True)
         for piece, scanned in zip(unit.pieces, scan.pieces, strict=True)
     ]
     settled: dict[File, list[Piece]] = {}
-    for file, found in groupby(known, lambda item: item[1].file):
-        pieces = list(found)
+    for file, members in groupby(scanned_pieces, lambda item: item[1].file):
+        pieces = list(members)
         joined = _joined(pieces[0][0], [(piece, scanned) for _, piece, scanned in pieces])
         settled[file] = list(_informed(joined, memory))
-    made = []
+    final_units = []
     for unit in units:
         files = dict.fromkeys(piece.file for piece in unit.pieces)
-        own = [piece for file in files for piece in settled.pop(file, [])]
+        parts = [piece for file in files for piece in settled.pop(file, [])]
         if len(unit.pieces) > 1:
-            made.append(replace(unit, pieces=tuple(own)))
+            final_units.append(replace(unit, pieces=tuple(parts)))
         else:
-            made += [replace(unit, pieces=(piece,)) for piece in own]
-    return made
+            final_units += [replace(unit, pieces=(piece,)) for piece in parts]
+    return final_units
 
 
-def _joined(unit: Unit, pieces: list[_Known]) -> list[_Known]:
-    """The pieces of one file, those together that were not proven apart."""
+def _joined(unit: Unit, pieces: list[_ScannedPiece]) -> list[_ScannedPiece]:
+    """The pieces of one file; pieces not proven to be separate are joined."""
     if len(pieces) == 1:
         return pieces
-    found: list[_Known] = []
+    joined: list[_ScannedPiece] = []
     for piece, scanned in pieces:
-        if found and found[-1][1] is None:
-            piece = replace(found.pop()[0], end=piece.end)
+        if joined and joined[-1][1] is None:
+            piece = replace(joined.pop()[0], end=piece.end)
             scanned = scan_piece(piece, unit)
-        found.append((piece, scanned))
-    if found[-1][1] is None or sum(scanned.damages for _, scanned in found if scanned) >= MAX_RESUMED:
+        joined.append((piece, scanned))
+    if joined[-1][1] is None or sum(scanned.damages for _, scanned in joined if scanned) >= MAX_RESUMED:
         whole = replace(pieces[0][0], end=None)
         return [(whole, scan_piece(whole, unit))]
-    return found
+    return joined
 
 
-def _informed(pieces: list[_Known], memory: DictionaryMemory) -> Iterator[Piece]:
+def _informed(pieces: list[_ScannedPiece], memory: DictionaryMemory) -> Iterator[Piece]:
     """The pieces of one file with what they must know; what they tell is added to the memory."""
     first = 0
     splits = SplitRecords()
-    made: list[Piece] = []
+    informed: list[Piece] = []
     for piece, scanned in pieces:
         if scanned is None:
             yield piece
             return
-        known = memory.of_regions(scanned.regions)
+        dictionaries = memory.of_regions(scanned.regions)
         placements: dict[int, Placement] = {}
         if len(pieces) > 1:
             for part in scanned.pieces:
-                own = part._replace(record_seq=part.record_seq + first)
-                placements[own.record_seq] = splits.place(own)
+                numbered = part._replace(record_seq=part.record_seq + first)
+                placements[numbered.record_seq] = splits.place(numbered)
         split = Split(placements) if len(pieces) > 1 else None
-        made.append(replace(piece, first_seq=first, dictionaries=known, split=split))
+        informed.append(replace(piece, first_seq=first, dictionaries=dictionaries, split=split))
         first += scanned.records
-        for told in scanned.dictionaries:
-            memory.remember(told.key, told.entries, told.start)
+        for dictionary in scanned.dictionaries:
+            memory.remember(dictionary.key, dictionary.entries, dictionary.start)
     splits.close()
     records, missing = splits.incomplete()
-    if made[-1].split is not None:
-        made[-1] = replace(made[-1], split=replace(made[-1].split, records=records, missing=missing))
-    yield from made
+    if informed[-1].split is not None:
+        informed[-1] = replace(informed[-1], split=replace(informed[-1].split, records=records, missing=missing))
+    yield from informed

@@ -1,7 +1,7 @@
 """CICS dictionaries kept between loads, and records that waited for one.
 
 A region writes its dictionary when monitoring starts: a dump of a later day may hold none. Dictionaries of all files
-are known to every later load, and records quarantined for want of one are decoded from their bytes once it arrives.
+are available to every later load, and records quarantined for want of one are decoded from their bytes once it arrives.
 """
 
 from collections.abc import Sequence
@@ -43,16 +43,17 @@ def remembered(con: duckdb.DuckDBPyConnection) -> DictionaryMemory:
         "AS product USING (file_id, record_seq) "
         "ORDER BY loaded_at, file_id, record_seq, listed.section_seq"
     ).fetchall()
-    found: dict[tuple[Key, str], list[Entry]] = {}
+    entries_by_start: dict[tuple[Key, str], list[Entry]] = {}
     for sid, applid, release, day, hundredths, *entry in rows:
-        found.setdefault((Key(sid, applid, release), start_digits(day, hundredths)), []).append(Entry(*entry))
-    for (key, start), entries in found.items():
+        region_start = Key(sid, applid, release), start_digits(day, hundredths)
+        entries_by_start.setdefault(region_start, []).append(Entry(*entry))
+    for (key, start), entries in entries_by_start.items():
         memory.remember(key, entries, start)
     return memory
 
 
 def decode_waiting(con: duckdb.DuckDBPyConnection, registry: Registry, tables: Tables, files: Sequence[int]) -> int:
-    """Decode records of files that wait for a dictionary which is known by now; how many left the quarantine.
+    """Decode records of files that wait for a dictionary which is now available; how many left the quarantine.
 
     Each file's records change in one transaction with its row in the ledger, whose sums go on adding up.
     """
@@ -90,22 +91,22 @@ def _decode_some(
     waiting: set[int] = set()
     counts: dict[str, int] = {}
     dump = b"".join(raw for _, raw in rows)
-    own_rows = tables.held()
+    buffer = tables.row_buffer()
     for batch in decode_batches(dump, registry, handlers={HANDLER: MonitoringDecoder(memory)}):
         waiting.update(piece.record_seq for piece in batch.quarantined if piece.record_seq is not None)
         for name, table in batch.tables.items():
-            own = of_numbers(sequence[numbers_of(table.column("record_seq"))])
-            own_rows.add(name, of_file(file_id, table.set_column(0, "record_seq", own)))
+            numbers = of_numbers(sequence[numbers_of(table.column("record_seq"))])
+            buffer.add(name, of_file(file_id, table.set_column(0, "record_seq", numbers)))
             counts[name] = counts.get(name, 0) + table.num_rows
-    own_rows.write()
+    buffer.write()
     done = [place for place in range(len(rows)) if place not in waiting]
     if not done:
         return 0
     size = sum(len(rows[place][1]) for place in done)
-    for found in read_identities(dump):
-        here = [place - found.first for place in done if 0 <= place - found.first < len(found.digest)]
-        own = {"record_seq": sequence[found.first :][here], "written_raw": found.written[here]}
-        overlaps.record(con, file_id, of_columns(own | {"digest": found.digest[here]}))
+    for identities in read_identities(dump):
+        places = [place - identities.first for place in done if 0 <= place - identities.first < len(identities.digest)]
+        columns = {"record_seq": sequence[identities.first :][places], "written_raw": identities.written[places]}
+        overlaps.record(con, file_id, of_columns(columns | {"digest": identities.digest[places]}))
     overlaps.leave_unsettled(con, file_id)
     con.execute(
         "DELETE FROM meta.quarantine WHERE file_id = ? AND reason = ? AND list_contains(?, record_seq)",
@@ -119,16 +120,16 @@ def _settle(con: duckdb.DuckDBPyConnection, file_id: int, records: int, size: in
     row = con.execute("SELECT reason_codes, row_counts FROM meta.ledger WHERE file_id = ?", [file_id]).fetchone()
     if row is None:
         return
-    reasons, held = row
+    reasons, row_counts = row
     reasons[WAITING] -= records
     if not reasons[WAITING]:
         del reasons[WAITING]
     for name, count in counts.items():
-        held[name] = held.get(name, 0) + count
+        row_counts[name] = row_counts.get(name, 0) + count
     con.execute(
         "UPDATE meta.ledger SET decoded = decoded + ?, quarantined = quarantined - ?, "
         "decoded_bytes = decoded_bytes + ?, quarantined_bytes = quarantined_bytes - ?, reason_codes = ?, "
         "row_counts = ?, status = 'loaded', message = CASE WHEN quarantined = ? THEN NULL ELSE message END "
         "WHERE file_id = ?",
-        [records, records, size, size, reasons, dict(sorted(held.items())), records, file_id],
+        [records, records, size, size, reasons, dict(sorted(row_counts.items())), records, file_id],
     )

@@ -21,10 +21,10 @@ def export_schema(
     target = Path(folder)
     with connected(snapshot) as con:
         target.mkdir(parents=True, exist_ok=True)
-        found = con.execute(
+        tables = con.execute(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", [schema]
         ).fetchall()
-        for (name,) in found:
+        for (name,) in tables:
             file = target / f"{name}.{form}"
             quoted = str(file).replace("'", "''")
             columns = con.execute(

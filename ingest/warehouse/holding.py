@@ -1,8 +1,8 @@
-"""Records that are held back: loaded and accounted for, and counted nowhere, because what they say cannot be so.
+"""Records that are held back: loaded and accounted for, and counted nowhere, because their figures are impossible.
 
 `meta.held_back` has a row for every file, system and day of them, with the reason. In `meta.record_overlap` they count
-in their own file, where other records that staging views leave out count in another. So they stay until their file is
-taken out or loaded again.
+in the file they are in, where other records that staging views leave out count in another. So they stay until their
+file is taken out or loaded again.
 """
 
 import datetime as dt
@@ -45,18 +45,18 @@ def hold(
     for layout in registry.layouts:
         if layout.header.table in filled:
             con.execute(f"INSERT INTO counted {_counted(layout, named)}", {"files": list(files)})
-    held = con.execute(
+    counts = con.execute(
         "INSERT INTO meta.held_back SELECT file_id, smf_sid, day, count(*), reason FROM counted "
         "JOIN doubtful USING (smf_sid, day) WHERE EXISTS (FROM counted ANTI JOIN doubtful USING (smf_sid, day)) "
         "GROUP BY ALL ORDER BY ALL RETURNING records"
     ).fetchall()
-    if held:
+    if counts:
         con.execute(
             "INSERT INTO meta.record_overlap SELECT file_id, record_seq, file_id FROM counted "
             "SEMI JOIN doubtful USING (smf_sid, day) ORDER BY ALL"
         )
     con.execute("COMMIT")
-    return sum(records for (records,) in held)
+    return sum(records for (records,) in counts)
 
 
 def _filled(con: duckdb.DuckDBPyConnection, files: Collection[int]) -> set[str]:

@@ -14,7 +14,7 @@ from ingest.warehouse import holding, overlaps, parts, systems, version
 from ingest.warehouse.writer import transaction
 
 WAITING = "cics_dictionary_missing"
-"""The reason for which records are quarantined whose CICS dictionary is not known yet."""
+"""The reason code of records that are quarantined until their CICS dictionary is loaded."""
 
 _CREATE = (
     """CREATE TABLE IF NOT EXISTS meta.ledger (
@@ -102,8 +102,8 @@ def waiting(con: duckdb.DuckDBPyConnection) -> list[int]:
 
 def find(con: duckdb.DuckDBPyConnection, sha256: str) -> Entry | None:
     """The entry of a file with this content."""
-    found = _entries(con, "sha256 = ?", [sha256])
-    return found[0] if found else None
+    entries = _entries(con, "sha256 = ?", [sha256])
+    return entries[0] if entries else None
 
 
 def has(con: duckdb.DuckDBPyConnection, file_id: int) -> bool:

@@ -54,7 +54,7 @@ Progress = Callable[[str, str, int], None]
 _SCRATCH = ".unpack-"
 _ATTEMPTS = 2
 _REPLACING = ("etalon_run", "etalon_group")
-_TOGETHER_BYTES = 4 << 20
+_SHARED_BYTES = 4 << 20
 """Files share a transaction until they have so many bytes, and so the statements that write their rows."""
 _FEWEST_UNITS = 8
 """Units for which further processes are started: for fewer, starting them costs more than they save."""
@@ -78,8 +78,8 @@ def load(
     layouts is loaded anew, with `"always"` all of it. With `kind` all files are read as this kind, whatever they look
     like, and loaded anew where they were read as another. A file that has grown since it was loaded from the same path
     takes the place of what was loaded then. Its report says what is wrong with a file. Compressed files,
-    archives, AMATERSE and TRANSMIT files are unpacked beside the database, each file inside with a report of its own,
-    within limits that are asked for when the first of them comes; `-` is standard input.
+    archives, AMATERSE and TRANSMIT files are unpacked next to the database, each file inside with a separate report,
+    within limits that are read when the first of them comes; `-` is standard input.
 
     Dumps of 4 MB or more are decoded by `runner`, if there is one. Without one, dumps of 24 MB or more are decoded in
     units, by processes where these are many.
@@ -95,7 +95,7 @@ def load(
         def runner_for(count: int) -> Runner:
             return runner or (processes if count >= _FEWEST_UNITS else Here())
 
-        least = min(runner.unit_bytes, _TOGETHER_BYTES) if runner else Here.unit_bytes
+        least = min(runner.unit_bytes, _SHARED_BYTES) if runner else Here.unit_bytes
         loader = _Loader(con, registry, reload, say, scratch, kind, limits, runner_for, least)
         reports: list[FileReport] = []
         for place, item in enumerate(inputs):
@@ -158,9 +158,9 @@ class _Loader:
         self._tables = Tables(con)
         self._tables.bring_up_to(registry)
         self._waves = Waves(con, registry, kind, parts.folder(con), runner_for, least_bytes, self._dictionaries)
-        self._rows = self._tables.held()
-        self._together: list[tuple[Path, FileReport]] = []
-        self._together_bytes = 0
+        self._rows = self._tables.row_buffer()
+        self._shared_files: list[tuple[Path, FileReport]] = []
+        self._shared_bytes = 0
 
     @cached_property
     def _limits(self) -> Limits:
@@ -168,7 +168,7 @@ class _Loader:
 
     @cached_property
     def _handlers(self) -> dict[str, Handler]:
-        """What reads by the dictionaries that are known when the first dump is read, and by those read later."""
+        """Handlers with the dictionaries in the warehouse when the first dump is read, and with those read later."""
         from ingest.warehouse import dictionaries
 
         return dictionaries.handlers(self._con)
@@ -184,18 +184,18 @@ class _Loader:
         self._overlapping = ledger.overlapping(self._con)
 
     def anew(self, report: FileReport) -> FileReport:
-        """The report of a file with what was found out of it since: records decoded that waited, and overlap."""
+        """The report of a file with later changes: records that waited and are now decoded, and overlap."""
         if report.sha256 is None:
             return report
         if ledger.WAITING not in report.reason_codes or report.path in self._damaged:
             if report.status != "unchanged" and report.sha256 in self._overlapping:
-                found = ledger.report_of(self._con, report.sha256, report.path)
-                report.overlap, report.overlap_with = found.overlap, found.overlap_with
+                report_now = ledger.report_of(self._con, report.sha256, report.path)
+                report.overlap, report.overlap_with = report_now.overlap, report_now.overlap_with
             return report
-        found = ledger.report_of(self._con, report.sha256, report.path)
-        found.status = report.status if report.status == "unchanged" or not found.decoded else "loaded"
-        found.container = report.container
-        return found
+        report_now = ledger.report_of(self._con, report.sha256, report.path)
+        report_now.status = report.status if report.status == "unchanged" or not report_now.decoded else "loaded"
+        report_now.container = report.container
+        return report_now
 
     def load(self, path: str, following: list[str]) -> list[FileReport]:
         """Load one file, or the files inside it where it is a container; following: paths that come after it."""
@@ -233,13 +233,13 @@ class _Loader:
 
     def _load_member(self, member: Member, container: Fingerprint) -> FileReport:
         # It may have to be read again, when the transaction that it shares with others is rolled back.
-        path = member.path.rename(self._kept / f"{len(self._together):06d}")
+        path = member.path.rename(self._kept / f"{len(self._shared_files):06d}")
         report = self._load_steady(path, member.name, apart=member.damage is not None)
         report.container = member.form
         if member.damage:
             self._damaged.add(report.path)
             damaged(report, member.damage + (container.may_grow if report.decoded else ""))
-        if not self._together or self._together[-1][0] != path:
+        if not self._shared_files or self._shared_files[-1][0] != path:
             path.unlink(missing_ok=True)
         return report
 
@@ -265,7 +265,7 @@ class _Loader:
             return empty(name)
         spooled = self._scratch in path.parents
         # What has been spooled is gone when the next file is read, unless it is kept.
-        apart = apart or identity is not None or before.size >= _TOGETHER_BYTES or path.parent == self._scratch
+        apart = apart or identity is not None or before.size >= _SHARED_BYTES or path.parent == self._scratch
         if apart:
             self.commit()
         real = name if spooled else shown(os.path.realpath(path))
@@ -273,22 +273,22 @@ class _Loader:
         earlier = ledger.of_path(self._con, real)
         lengths = [entry.bytes for entry in earlier]
         with Content(path, before.size, lengths, self._waves.key(str(path), before)) as content:
-            known = self._known(content, earlier)
+            entry = self._entry_of(content, earlier)
             if Fingerprint.of(path) != before:
                 raise StillChanging
-            if known is not None and not self._again(known):
-                return ledger.report_of(self._con, known.sha256, name)
+            if entry is not None and not self._again(entry):
+                return ledger.report_of(self._con, entry.sha256, name)
             if identity is None:
                 identity = Identity(self._kind) if self._kind else self._identify(path, name)
             report = FileReport(name, bytes=before.size, kind=str(identity.kind))
-            file_id = known.file_id if known else self._new_id(content)
+            file_id = entry.file_id if entry else self._new_id(content)
             content.make_way()
             in_units = self._waves.has(identity, before.size)
-            if not self._together:
+            if not self._shared_files:
                 self._con.execute("BEGIN")
             self._fresh = []
             try:
-                self._clear(content, known, earlier, identity.kind)
+                self._clear(content, entry, earlier, identity.kind)
                 if in_units:
                     file = units.File(str(path), file_id, identity, before.size)
                     accounts, replaced = self._insert_units(file, before, name), list[int]()
@@ -326,9 +326,9 @@ class _Loader:
         if apart:
             self._progress(name, "done", accounts.records)
             return report
-        self._together.append((path, report))
-        self._together_bytes += report.bytes
-        if self._together_bytes >= _TOGETHER_BYTES:
+        self._shared_files.append((path, report))
+        self._shared_bytes += report.bytes
+        if self._shared_bytes >= _SHARED_BYTES:
             self.commit()
         return report
 
@@ -337,10 +337,10 @@ class _Loader:
             return identify(inner_name(name), stream.read(HEAD_BYTES))
 
     def commit(self) -> None:
-        """Commit the files that share a transaction; where that fails, each is loaded again in one of its own."""
-        if self._together:
+        """Commit the files that share a transaction; where that fails, each is loaded again in a separate one."""
+        if self._shared_files:
             try:
-                self._commit(*((last := self._together[-1][1]).path, last.records))
+                self._commit(*((last := self._shared_files[-1][1]).path, last.records))
             except BaseException as error:
                 undone = self._roll_back()
                 for part in self._fresh:
@@ -348,10 +348,10 @@ class _Loader:
                 if not isinstance(error, Exception):
                     raise
                 self._load_apart(undone)
-            for path, report in self._together:
+            for path, report in self._shared_files:
                 self._progress(report.path, "done", report.records)
                 self._let_go(path)
-            self._together, self._together_bytes = [], 0
+            self._shared_files, self._shared_bytes = [], 0
 
     def _commit(self, name: str, records: int) -> None:
         self._rows.write()
@@ -359,7 +359,7 @@ class _Loader:
         self._con.execute("COMMIT")
 
     def _load_apart(self, files: list[tuple[Path, FileReport]]) -> None:
-        """Load files whose transaction was rolled back, each in one of its own, and bring their reports up to date."""
+        """Load files whose transaction was rolled back, each in a separate one, and bring their reports up to date."""
         for path, report in files:
             vars(report).update(vars(self._load_steady(path, report.path, apart=True)), container=report.container)
             self._let_go(path)
@@ -392,18 +392,18 @@ class _Loader:
     def _dictionaries(self) -> DictionaryMemory | None:
         from ingest.formats.cics.performance import MonitoringDecoder
 
-        known = self._handlers.get("cics_monitoring")
-        return known.memory if isinstance(known, MonitoringDecoder) else None
+        handler = self._handlers.get("cics_monitoring")
+        return handler.memory if isinstance(handler, MonitoringDecoder) else None
 
-    def _insert_units(self, file: units.File, seen: Fingerprint, name: str) -> Accounts:
-        """Have a large dump decoded in units, together with those that follow it, and write its rows; its account.
+    def _insert_units(self, file: units.File, fingerprint: Fingerprint, name: str) -> Accounts:
+        """Decode a large dump in units, with the dumps that follow it, and write its rows; returns its account.
 
         Its large tables are parts; the rest of its rows go into the tables.
         """
-        accounts, found = Accounts(), list[Part]()
-        self._fresh = found
-        for share in self._waves.take(file, seen, self._following):
-            found += share.parts
+        accounts, fresh = Accounts(), list[Part]()
+        self._fresh = fresh
+        for share in self._waves.take(file, fingerprint, self._following):
+            fresh += share.parts
             for table, rows in share.rows.items():
                 for some in rows:
                     if table == QUARANTINE:
@@ -416,10 +416,10 @@ class _Loader:
             overlaps.record_incomplete(self._con, file.file_id, share.incomplete)
             accounts.join(share.accounts)
             self._progress(name, "batch", accounts.records)
-        self._tables.add_parts([part for part in found if part.table != QUARANTINE])
+        self._tables.add_parts([part for part in fresh if part.table != QUARANTINE])
         return accounts
 
-    def _known(self, content: Content, earlier: list[ledger.Entry]) -> ledger.Entry | None:
+    def _entry_of(self, content: Content, earlier: list[ledger.Entry]) -> ledger.Entry | None:
         """The entry of this content. The digest is not waited for where path, key and size are all new."""
         if not earlier and not ledger.may_hold(self._con, content.key, content.size):
             return None
@@ -429,21 +429,21 @@ class _Loader:
         """The key of content that is not in the ledger; where other content has that, the start of its digest."""
         return int(content.digest.sha256[:16], 16) if ledger.has(self._con, content.key) else content.key
 
-    def _again(self, known: ledger.Entry) -> bool:
-        if self._kind and known.kind != self._kind:
+    def _again(self, entry: ledger.Entry) -> bool:
+        if self._kind and entry.kind != self._kind:
             return True
-        outdated = known.layouts_version != self._version
-        if known.status in ("failed", "superseded") or self._reload == "always":
+        outdated = entry.layouts_version != self._version
+        if entry.status in ("failed", "superseded") or self._reload == "always":
             return True
-        return outdated and (self._reload == "outdated" or known.status in ("quarantined", "undecoded"))
+        return outdated and (self._reload == "outdated" or entry.status in ("quarantined", "undecoded"))
 
-    def _clear(self, content: Content, known: ledger.Entry | None, earlier: list[ledger.Entry], kind: Kind) -> None:
-        """Remove what this content, or what the file held before it grew or was corrected, once put into the tables."""
-        if known is not None or earlier:
+    def _clear(self, content: Content, same: ledger.Entry | None, earlier: list[ledger.Entry], kind: Kind) -> None:
+        """Remove earlier rows of this content, or of the file before it grew or was corrected."""
+        if same is not None or earlier:
             self._rows.write()
-        if known is not None:
-            self._tables.remove(known.file_id, list(known.row_counts))
-            overlaps.release(self._con, known.file_id)
+        if same is not None:
+            self._tables.remove(same.file_id, list(same.row_counts))
+            overlaps.release(self._con, same.file_id)
         for entry in earlier:
             grown = content.digest.prefixes.get(entry.bytes) == entry.sha256
             corrected = entry.kind == kind and kind in (Kind.RUNS, Kind.GROUPS)
@@ -489,8 +489,8 @@ class _Loader:
         with suppress(duckdb.Error):
             self._con.execute("ROLLBACK")
         self._tables.forget()
-        self._rows = self._tables.held()
-        undone, self._together, self._together_bytes = self._together, [], 0
+        self._rows = self._tables.row_buffer()
+        undone, self._shared_files, self._shared_bytes = self._shared_files, [], 0
         return undone
 
 

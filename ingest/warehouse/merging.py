@@ -33,10 +33,10 @@ def _merge(con: duckdb.DuckDBPyConnection, table: str) -> int:
     files = {path: ids and [*map(parts.signed_id, ids)] for path, _, ids in parts.counted(con, table)}
     fewer = 0
     with transaction(con):
-        for paths in _together(con, table):
+        for paths in _groups(con, table):
             kept = [files[path] for path in paths]
-            made = merge([root / path for path in paths], kept, root / table)
-            values = {"paths": list(paths), "path": str(made.relative_to(root)), "bytes": made.stat().st_size}
+            target = merge([root / path for path in paths], kept, root / table)
+            values = {"paths": list(paths), "path": str(target.relative_to(root)), "bytes": target.stat().st_size}
             # Each file has its share of the bytes.
             con.execute(
                 "CREATE OR REPLACE TEMP TABLE merged AS SELECT table_name, $path AS path, sum(rows) AS rows, "
@@ -54,7 +54,7 @@ def _merge(con: duckdb.DuckDBPyConnection, table: str) -> int:
     return fewer
 
 
-def _together(con: duckdb.DuckDBPyConnection, table: str) -> Iterator[Sequence[str]]:
+def _groups(con: duckdb.DuckDBPyConnection, table: str) -> Iterator[Sequence[str]]:
     """Small parts of a table that become one: of the same columns and month, in the order of their times."""
     rows = con.execute(
         "SELECT path, any_value(columns), min(written_from), sum(bytes) AS bytes FROM meta.part "

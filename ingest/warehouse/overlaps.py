@@ -1,4 +1,4 @@
-"""Records that are in more than one file: found by their identity, flagged, and counted in one of the files.
+"""Records that are in more than one file: matched by their identity, flagged, and counted in one of the files.
 
 `meta.record_identity` has a row for every record that has rows in the raw tables, `meta.record_overlap` one for every
 such record that is counted in another file. Equal records within a file are legitimate and all count: the second
@@ -6,12 +6,13 @@ occurrence in one file is the same record as the second in another. So a record 
 it most often does, whatever the order in which files were loaded.
 
 RMF splits large records. A piece of one whose other pieces a file lacks, as at the end of a dump that was cut, holds
-less than the same piece in a file that has them all, where the sections of all are together: `meta.record_incomplete`
-says how many pieces are missing, and of equal records the one that lacks fewest counts, then the one loaded first.
+less than the same piece in a file that has them all, where the sections of all pieces are in one place:
+`meta.record_incomplete` says how many pieces are missing, and of equal records the one that lacks fewest counts, then
+the one loaded first.
 
-Equal records have equal times of writing. So the files of a load are settled together, day by day of writing, each day
-by one statement over the identities of that day. `meta.unsettled` names files that are loaded and not settled yet; a
-load that was killed leaves them to the next.
+Equal records have equal times of writing. So the files of a load are settled in one pass, day by day of writing, each
+day by one statement over the identities of that day. `meta.unsettled` names files that are loaded and not settled yet;
+a load that was killed leaves them to the next.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -68,8 +69,8 @@ def create(con: duckdb.DuckDBPyConnection) -> None:
 
 def record(con: duckdb.DuckDBPyConnection, file_id: int, rows: pa.Table) -> None:
     """Put down identities: columns `record_seq`, `written_raw`, `digest`."""
-    own = of_file(file_id, rows)  # noqa: F841 (the statement names it)
-    con.execute(f"INSERT INTO {parts.rows_table(con, IDENTITIES)} BY NAME FROM own")
+    identities = of_file(file_id, rows)  # noqa: F841 (the statement names it)
+    con.execute(f"INSERT INTO {parts.rows_table(con, IDENTITIES)} BY NAME FROM identities")
 
 
 def record_incomplete(con: duckdb.DuckDBPyConnection, file_id: int, missing: Mapping[int, int]) -> None:
@@ -86,7 +87,7 @@ def leave_unsettled(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
 
 
 def settle(con: duckdb.DuckDBPyConnection) -> list[int]:
-    """Flag the records of unsettled files that another file has and counts, in a transaction of its own; the files.
+    """Flag the records of unsettled files that another file has and counts, in a separate transaction; the files.
 
     Pieces of a split record that the file which counted it so far has less of are counted in another from then on.
     The ledger has how many records of each file are flagged. Only identities written in the time that the files cover
@@ -110,7 +111,8 @@ def settle_files(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> None:
     for low, high in _windows(con):
         identities = parts.identities(con, low, high)
         con.execute(
-            f"CREATE OR REPLACE TEMP TABLE shared_identity AS SELECT written_raw, digest FROM ({identities}) AS found "
+            "CREATE OR REPLACE TEMP TABLE shared_identity AS "
+            f"SELECT written_raw, digest FROM ({identities}) AS identity "
             "LEFT JOIN settling USING (file_id) GROUP BY ALL "
             "HAVING min(file_id) < max(file_id) AND count(place) > 0"
         )
@@ -201,8 +203,8 @@ def release(con: duckdb.DuckDBPyConnection, file_id: int) -> None:
 def counted_elsewhere(con: duckdb.DuckDBPyConnection, file_id: int) -> dict[str, int]:
     """Paths of the files in which records of a file count, with the number of these records."""
     rows = con.execute(
-        "SELECT path, count(*) FROM meta.record_overlap AS found JOIN meta.ledger ON ledger.file_id = counted_in "
-        "WHERE found.file_id = ? AND counted_in <> found.file_id GROUP BY path ORDER BY path",
+        "SELECT path, count(*) FROM meta.record_overlap AS overlap JOIN meta.ledger ON ledger.file_id = counted_in "
+        "WHERE overlap.file_id = ? AND counted_in <> overlap.file_id GROUP BY path ORDER BY path",
         [file_id],
     ).fetchall()
     return dict(rows)

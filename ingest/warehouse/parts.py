@@ -1,4 +1,4 @@
-"""Rows of raw tables in Parquet files beside the database: the parts.
+"""Rows of raw tables in Parquet files next to the database: the parts.
 
 `meta.part` has a row for each part and file, and is what makes their rows count: it is written in the transaction that
 loads the file. `meta.part_hole` names the files of which a part has rows that do not count. A raw table with parts is a
@@ -78,14 +78,14 @@ def remove(con: duckdb.DuckDBPyConnection, files: Collection[int], tables: Colle
     """Put down no more the parts of files, of some tables or of all; how many rows they have."""
     chosen = "list_contains($files, file_id)" + ("" if tables is None else " AND list_contains($tables, table_name)")
     values = {"files": list(files)} | ({} if tables is None else {"tables": list(tables)})
-    gone = con.execute(
+    removed_parts = con.execute(
         f"DELETE FROM meta.part WHERE {chosen} RETURNING table_name, rows, path, file_id", values
     ).fetchall()
-    if gone:
-        con.executemany("INSERT INTO meta.part_hole VALUES (?, ?)", [row[2:] for row in gone])
+    if removed_parts:
+        con.executemany("INSERT INTO meta.part_hole VALUES (?, ?)", [row[2:] for row in removed_parts])
         con.execute("DELETE FROM meta.part_hole WHERE path NOT IN (SELECT path FROM meta.part)")
-    make_views(con, sorted({table for table, *_ in gone}))
-    return sum(rows for _, rows, *_ in gone)
+    make_views(con, sorted({table for table, *_ in removed_parts}))
+    return sum(rows for _, rows, *_ in removed_parts)
 
 
 def counted(con: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, int, list[int] | None]]:
@@ -106,12 +106,12 @@ def drop_rows(con: duckdb.DuckDBPyConnection, table: str, files: Collection[int]
 
 def filled(con: duckdb.DuckDBPyConnection) -> list[str]:
     """The raw tables that have rows, about: those with parts have."""
-    found = con.execute(
+    names = con.execute(
         "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw' AND estimated_size > 0 "
         "AND database_name = current_database() UNION SELECT view_name FROM duckdb_views() "
         "WHERE schema_name = 'raw' AND database_name = current_database() ORDER BY ALL"
     ).fetchall()
-    return sorted({name.removesuffix(SUFFIX) for (name,) in found})
+    return sorted({name.removesuffix(SUFFIX) for (name,) in names})
 
 
 def tables(con: duckdb.DuckDBPyConnection) -> list[str]:
@@ -136,7 +136,7 @@ def _put_down_folder(con: duckdb.DuckDBPyConnection, root: Path) -> None:
 
 
 def move_parts(snapshot: Path, warehouse: Path) -> None:
-    """Make a snapshot, if there is one, name the parts beside a warehouse, as after both were copied from elsewhere."""
+    """Make a snapshot, if there is one, name the parts next to a warehouse, as after both were copied there."""
     if snapshot.is_file():
         with open_writer(snapshot) as con:
             create(con)
@@ -257,18 +257,18 @@ def signed_id(file_id: int) -> int:
     return file_id - (1 << 64 if file_id >> 63 else 0)
 
 
-def _cast(name: str, found: str | None, kind: str) -> str:
+def _cast(name: str, part_kind: str | None, kind: str) -> str:
     """A column of a part as what it is in the table; NULL where a part has none, or none of the type."""
-    if found is None:
+    if part_kind is None:
         return f"NULL::{kind}"
-    if found == kind:
+    if part_kind == kind:
         return name
-    if kind == "UBIGINT" and found == "BIGINT":
+    if kind == "UBIGINT" and part_kind == "BIGINT":
         return f"({name}::HUGEINT & {_ALL_BITS}::HUGEINT)::UBIGINT"
-    if kind in _UNSIGNED and "INT" in found:
+    if kind in _UNSIGNED and "INT" in part_kind:
         return f"{name}::{kind}"
     # Bytes that no layout had a figure for hold it with its highest byte first.
-    value = f"'0x' || hex({name})" if found == "BLOB" and "INT" in kind else name
+    value = f"'0x' || hex({name})" if part_kind == "BLOB" and "INT" in kind else name
     return f"TRY_CAST({value} AS {kind})"
 
 
@@ -276,16 +276,16 @@ def columns_of(con: duckdb.DuckDBPyConnection, path: str) -> list[tuple[str, str
     """Columns of a part with the types that they have in a table."""
     described = con.execute(f"DESCRIBE FROM read_parquet([{_text(path)}])").fetchall()
     kinds = {name: kind for name, kind, *_ in described}
-    found = []
+    columns = []
     for field in pq.read_schema(path):
         bits = (field.metadata or {}).get(UNSIGNED.encode(), b"").decode()
-        found.append((field.name, _BY_BITS[bits] if bits else kinds[field.name]))
-    return [(name, kind + " NOT NULL" * (name == "file_id")) for name, kind in found]
+        columns.append((field.name, _BY_BITS[bits] if bits else kinds[field.name]))
+    return [(name, kind + " NOT NULL" * (name == "file_id")) for name, kind in columns]
 
 
 def _exists(con: duckdb.DuckDBPyConnection, schema: str, table: str) -> bool:
-    here = "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database()"
-    query = f"{here} AND schema_name = ? AND table_name = ?"
+    tables = "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database()"
+    query = f"{tables} AND schema_name = ? AND table_name = ?"
     return bool(con.execute(query, [schema, table]).fetchall())
 
 

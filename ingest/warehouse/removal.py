@@ -54,11 +54,11 @@ def _paths(con: duckdb.DuckDBPyConnection, name: str) -> list[str]:
         "SELECT path, bool_or(status <> 'failed') FROM meta.ledger "
         "WHERE contains(path, $name) OR contains(path, $whole) GROUP BY path ORDER BY path"
     )
-    found = dict(con.execute(query, {"name": name, "whole": whole}).fetchall())
-    for path in found:
+    states = dict(con.execute(query, {"name": name, "whole": whole}).fetchall())
+    for path in states:
         # The mark of what came from an archive may stand in the name of a file, too.
         archives = [] if Path(path).exists() else [path[: mark.start()] for mark in re.finditer("!", path)]
-        for file in (path, *(archive for archive in archives if not found.get(archive))):
+        for file in (path, *(archive for archive in archives if not states.get(archive))):
             if file in (whole, name) or file.endswith(f"/{name}"):
                 files.setdefault(file, []).append(path)
     if not files:

@@ -28,7 +28,7 @@ _TYPES = {
     pa.timestamp("us"): "TIMESTAMP",
 }
 
-_HELD_BYTES = 32 << 20
+_BUFFER_BYTES = 32 << 20
 _ROOM = Path(__file__).parent.parent
 
 
@@ -76,7 +76,7 @@ class Tables:
         return running.hexdigest()
 
     def prepare(self, registry: Registry) -> None:
-        """Make every known table, and widen those that an earlier version made, all at once or not at all."""
+        """Make the tables of all layouts and reports, and widen those of an earlier version, in one transaction."""
         wanted = {section.table: column_definitions(section) for _, section in registry.tables()}
         for layout in (layout for log in LOGS for layout in registry.logged(log).values()):
             wanted[layout.header.table] = column_definitions(layout.header)
@@ -94,24 +94,24 @@ class Tables:
     def append(self, name: str, rows: pa.Table) -> None:
         """Write rows with the `file_id` of their files to a table, in order; columns it lacks are added first."""
         con = self._con
-        # Queries find `rows` by its name: a registered table would be held until the transaction ends.
-        known = self._columns.get(name)
-        if name != IDENTITIES and (known is None or not known.keys() >= set(rows.column_names)):
+        # Queries find `rows` by its name: a registered table would stay in memory until the transaction ends.
+        columns_now = self._columns.get(name)
+        if name != IDENTITIES and (columns_now is None or not columns_now.keys() >= set(rows.column_names)):
             described = con.execute("DESCRIBE SELECT * FROM rows").fetchall()
             self.ensure(name, [(row[0], row[1] + " NOT NULL" * (row[0] == "file_id")) for row in described])
         con.execute(f"INSERT INTO {self._rows(name)} BY NAME SELECT * FROM rows")
 
-    def held(self) -> RowBuffer:
-        """Rows on their way into the tables: a statement for several hundred columns takes milliseconds."""
-        return RowBuffer(self.append, _HELD_BYTES)
+    def row_buffer(self) -> RowBuffer:
+        """A buffer of rows for the tables: a statement for several hundred columns takes milliseconds."""
+        return RowBuffer(self.append, _BUFFER_BYTES)
 
-    def add_parts(self, found: Collection[Part]) -> None:
+    def add_parts(self, new_parts: Collection[Part]) -> None:
         """Count parts in; tables and columns that there are not yet are made first."""
-        for part in {part.table: part for part in found}.values():
+        for part in {part.table: part for part in new_parts}.values():
             if part.table != IDENTITIES:
                 self.ensure(part.table, parts.columns_of(self._con, part.path))
-        parts.add(self._con, found)
-        self._in_parts |= {part.table for part in found}
+        parts.add(self._con, new_parts)
+        self._in_parts |= {part.table for part in new_parts}
 
     def remove(self, file_id: int, names: Sequence[str] | None = None) -> None:
         """Remove what a file once put into the tables named (all, unless named) and into the quarantine."""
@@ -131,11 +131,11 @@ class Tables:
         if "start_utc" in rows.column_names:
             spans = ", min(start_utc) AS first_utc, max(end_utc) AS last_utc"
             within = "AND old.start_utc < new.last_utc AND old.end_utc > new.first_utc"
-        gone = self._con.execute(
+        removed_rows = self._con.execute(
             f"DELETE FROM raw.{_quoted(name)} AS old USING (SELECT system_id, smf_sid{spans} FROM rows GROUP BY ALL) "
             f"AS new WHERE old.system_id = new.system_id AND old.smf_sid = new.smf_sid {within} RETURNING old.file_id"
         ).fetchall()
-        return sorted({row[0] for row in gone})
+        return sorted({row[0] for row in removed_rows})
 
     def forget(self) -> None:
         """Read the columns from the database again, as after a rolled back transaction."""
@@ -161,21 +161,21 @@ class Tables:
             body = ", ".join(f"{_quoted(column)} {kind}" for column, kind in columns)
             self._con.execute(f"CREATE TABLE {table} ({body})")
             self._columns[name] = {column: self._typed(kind) for column, kind in columns}
-        known = self._columns[name]
+        columns_now = self._columns[name]
         for column, kind in columns:
             wanted = self._typed(kind)
-            if column not in known:
+            if column not in columns_now:
                 self._con.execute(f"ALTER TABLE {table} ADD COLUMN {_quoted(column)} {wanted}")
-            elif retype and known[column] != wanted:
+            elif retype and columns_now[column] != wanted:
                 quoted = _quoted(column)
                 # Bytes that no layout had a figure for hold it with its highest byte first. What is none of the new
                 # type is NULL until its file is loaded anew.
-                old = f"'0x' || hex({quoted})" if known[column] == "BLOB" and "INT" in wanted else quoted
+                old = f"'0x' || hex({quoted})" if columns_now[column] == "BLOB" and "INT" in wanted else quoted
                 new = f"SET DATA TYPE {wanted} USING TRY_CAST({old} AS {wanted})"
                 self._con.execute(f"ALTER TABLE {table} ALTER COLUMN {quoted} {new}")
             else:
                 continue
-            known[column] = wanted
+            columns_now[column] = wanted
             changed = True
         return changed
 
@@ -189,18 +189,18 @@ class Tables:
         return self._canonical[kind]
 
     def _read_columns(self) -> None:
-        found: dict[str, dict[str, str]] = {}
+        columns_of: dict[str, dict[str, str]] = {}
         for table, column, kind in self._con.execute(
             "SELECT table_name, column_name, data_type FROM duckdb_columns() "
             f"WHERE (schema_name = 'raw' OR table_name = '{IDENTITIES}{parts.SUFFIX}') AND NOT internal "
             "AND database_name = current_database() ORDER BY table_name, column_index"
         ).fetchall():
-            found.setdefault(table, {})[column] = kind
-        self._in_parts = {name.removesuffix(parts.SUFFIX) for name in found if name.endswith(parts.SUFFIX)}
+            columns_of.setdefault(table, {})[column] = kind
+        self._in_parts = {name.removesuffix(parts.SUFFIX) for name in columns_of if name.endswith(parts.SUFFIX)}
         for name in self._in_parts:
-            found[name] = found.pop(name + parts.SUFFIX)
-        found.pop(IDENTITIES, None)
-        self._columns = found
+            columns_of[name] = columns_of.pop(name + parts.SUFFIX)
+        columns_of.pop(IDENTITIES, None)
+        self._columns = columns_of
 
 
 def _quoted(name: str) -> str:

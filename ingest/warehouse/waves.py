@@ -28,7 +28,7 @@ from ingest.warehouse import ledger
 
 _IN_UNITS = frozenset({Kind.SMF})
 _MOST_UNITS = 64
-"""Units that are decoded together at most, unless one file has more."""
+"""Largest number of units in one wave, unless one file has more."""
 _PART_BYTES = 4 << 20
 """Rows of a unit that take so many bytes in memory become a part, fewer go into the table: a file costs every query."""
 
@@ -47,7 +47,7 @@ class Waves:
     """Decodes the dumps of a load, several of which are a wave; each is taken when it is its turn.
 
     least_bytes: dumps of so many bytes or more are decoded here. runner_for: gives the runner for a number of units.
-    memory: gives the CICS dictionaries known by now, which are added to. kind: what all files are read as.
+    memory: returns the present CICS dictionaries, which are added to. kind: what all files are read as.
     """
 
     def __init__(
@@ -74,19 +74,19 @@ class Waves:
         """Whether a file of this kind and size is decoded here."""
         return identity.kind in _IN_UNITS and size >= self._least_bytes
 
-    def key(self, path: str, seen: Fingerprint) -> int | None:
+    def key(self, path: str, fingerprint: Fingerprint) -> int | None:
         """The key of a file of the wave; None where it is none, or has changed."""
         file, planned = self._files.get(path, (None, None))
-        return file.file_id if file and planned == seen else None
+        return file.file_id if file and planned == fingerprint else None
 
-    def take(self, file: File, seen: Fingerprint, following: Sequence[str]) -> Iterator[Share]:
+    def take(self, file: File, fingerprint: Fingerprint, following: Sequence[str]) -> Iterator[Share]:
         """The shares of a file in their order; in a new wave with files that come after it, unless it is of this one.
 
         Raises what decoding raises, for whichever file of a shared unit.
         """
-        if self.key(file.path, seen) != file.file_id:
+        if self.key(file.path, fingerprint) != file.file_id:
             self.discard()
-            self._start(file, seen, following)
+            self._start(file, fingerprint, following)
         del self._files[file.path]
         while self._left[file.file_id]:
             self._receive(*next(self._results))
@@ -104,39 +104,43 @@ class Waves:
         self._left: dict[int, int] = {}
         self._shares: dict[int, list[Share]] = {}
 
-    def _start(self, file: File, seen: Fingerprint, following: Sequence[str]) -> None:
+    def _start(self, file: File, fingerprint: Fingerprint, following: Sequence[str]) -> None:
         """Plan, scan and settle files, and have their units decoded."""
-        found, left = {file.file_id: (file, seen)}, _MOST_UNITS * self._step - file.size
+        dumps, left = {file.file_id: (file, fingerprint)}, _MOST_UNITS * self._step - file.size
         for path in following:
             if left > 0 and (other := self._new_dump(path)) is not None:
-                found.setdefault(other[0].file_id, other)
+                dumps.setdefault(other[0].file_id, other)
                 left -= other[0].size
-        self.is_shared = len(found) > 1
-        planned = units.plan([file for file, _ in found.values()], self._step, self._registry)
+        self.is_shared = len(dumps) > 1
+        planned = units.plan([file for file, _ in dumps.values()], self._step, self._registry)
         runner = self._runner_for(len(planned))
         settled = units.settle(planned, list(runner.run(units.scan, planned)), self._memory())
         decode = partial(units.decode, folder=self._folder, least_bytes=_PART_BYTES)
         self._results = zip(settled, runner.run(decode, settled), strict=True)
         self._left = Counter(file_id for unit in settled for file_id in _file_ids(unit))
-        self._files = {file.path: (file, seen) for file, seen in found.values()}
+        self._files = {file.path: (file, fingerprint) for file, fingerprint in dumps.values()}
 
     def _new_dump(self, path: str) -> tuple[File, Fingerprint] | None:
         """A file as its turn will find it; None for what is not decoded here, is loaded, or is being written."""
         try:
-            seen = Fingerprint.of(path)
-            if path == STANDARD_INPUT or seen.size < self._least_bytes:
+            fingerprint = Fingerprint.of(path)
+            if path == STANDARD_INPUT or fingerprint.size < self._least_bytes:
                 return None
             with Path(path).open("rb") as stream:
                 head = stream.read(HEAD_BYTES)
             identity = Identity(self._kind) if self._kind else identify(inner_name(path), head)
             earlier = ledger.of_path(self._con, shown(os.path.realpath(path)))
-            if form_of(head) or not self.has(identity, seen.size) or any(e.bytes == seen.size for e in earlier):
+            if (
+                form_of(head)
+                or not self.has(identity, fingerprint.size)
+                or any(e.bytes == fingerprint.size for e in earlier)
+            ):
                 return None
-            with Content(path, seen.size) as content:
+            with Content(path, fingerprint.size) as content:
                 key = content.key
         except (OSError, StillChanging):
             return None
-        return None if ledger.has(self._con, key) else (File(path, key, identity, seen.size), seen)
+        return None if ledger.has(self._con, key) else (File(path, key, identity, fingerprint.size), fingerprint)
 
     def _receive(self, unit: Unit, decoded: Decoded) -> None:
         for file_id in _file_ids(unit):

@@ -23,11 +23,11 @@ def put_down(con: duckdb.DuckDBPyConnection, table: str, before: dt.date) -> Non
 
 def kept_before(con: duckdb.DuckDBPyConnection, margin: dt.timedelta) -> dict[str, dt.datetime]:
     """Marts by the time before which they cannot be built anew: `margin` after what was dropped of their records."""
-    found: dict[str, dt.datetime] = {}
+    starts: dict[str, dt.datetime] = {}
     for table, before in _retained(con).items():
         for mart in marts_of().get(table, ()):
-            found[mart] = max(found.get(mart, before + margin), before + margin)
-    return found
+            starts[mart] = max(starts.get(mart, before + margin), before + margin)
+    return starts
 
 
 def late(con: duckdb.DuckDBPyConnection, first_at: Mapping[int, dt.datetime], margin: dt.timedelta) -> list[str]:

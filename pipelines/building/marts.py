@@ -34,8 +34,8 @@ def building(
 
     tables: raw tables whose records are to be there where only some time is touched; all without it.
 
-    Where only some time is touched by files that came, changed or went since the last build, it is built in a database
-    of its own and put into the warehouse in one transaction. A block that fails, or is killed, leaves the warehouse so
+    Where only some time is touched by files that came, changed or went since the last build, it is built in a separate
+    database and put into the warehouse in one transaction. A block that fails, or is killed, leaves the warehouse so
     that the next build does what this one should have. Raises WarehouseLocked while another process writes, and
     EtalonError (LOCKED) while another one builds: both would make the same database.
     """
@@ -106,8 +106,8 @@ def unpublished(home: Home) -> bool:
 
 def identity(home: Home) -> str:
     """Changes with the models, the staging views they read, the metrics and the database's version."""
-    found = [duckdb.__version__, metrics.environment(home), record_marts.definitions(home)]
-    running = hashlib.sha256(json.dumps(found).encode())
+    ingredients = [duckdb.__version__, metrics.environment(home), record_marts.definitions(home)]
+    running = hashlib.sha256(json.dumps(ingredients).encode())
     for path in files():
         running.update(path.relative_to(DBT_PROJECT).as_posix().encode() + path.read_bytes())
     return running.hexdigest()[:16]

@@ -35,7 +35,7 @@ def condition(columns: Iterable[str], spans: Sequence[Span]) -> str | None:
     """
     have = set(columns)
     since = f"WHERE start_at >= TIMESTAMP '{min(spans).start}'" if spans else f"WHERE {_NOTHING}"
-    times = next((found for names in TIMES if (found := [name for name in names if name in have])), None)
+    times = next((stamps for names in TIMES if (stamps := [name for name in names if name in have])), None)
     keyed = {"system_id", "point", "condition"} <= have
     runs = f"SELECT (system_id, point, condition) FROM built_run {since}"
     in_run = f"(system_id, point, coalesce(condition, '')) IN ({runs})"

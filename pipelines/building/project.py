@@ -103,8 +103,8 @@ def compile_into(target: Path, entries: Mapping[str, str], before: Path | None) 
         environment = {**os.environ, **entries, "ETALON_WAREHOUSE": _DATABASE}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
-            said = done.stdout.strip() or done.stderr.strip()
-            raise EtalonError(f"dbt could not compile the models:\n{said[-4000:]}")
+            message = done.stdout.strip() or done.stderr.strip()
+            raise EtalonError(f"dbt could not compile the models:\n{message[-4000:]}")
         write_text(Path(folder) / _MARK, _digest(Path(folder) / "manifest.json", entries))
         # The mark last: another process may look for it.
         for name in (_PARSED, "manifest.json", _MARK):
@@ -113,8 +113,8 @@ def compile_into(target: Path, entries: Mapping[str, str], before: Path | None) 
 
 def files() -> list[Path]:
     """The files that the project is made of."""
-    found = (path for path in sorted(DBT_PROJECT.rglob("*")) if path.suffix in (".sql", ".yml", ".csv"))
-    return [path for path in found if not path.is_relative_to(DBT_PROJECT / "target")]
+    paths = (path for path in sorted(DBT_PROJECT.rglob("*")) if path.suffix in (".sql", ".yml", ".csv"))
+    return [path for path in paths if not path.is_relative_to(DBT_PROJECT / "target")]
 
 
 def _digest(path: Path, entries: Mapping[str, str]) -> str:

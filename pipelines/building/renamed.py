@@ -1,4 +1,4 @@
-"""Marts, columns and values that an earlier version called otherwise: what it built keeps its rows under the new names.
+"""Marts, columns and values with other names in an earlier version: their rows stay, under the new names.
 
 Rows of times whose records were dropped cannot be built anew; the others are, as the models have changed.
 """
@@ -31,8 +31,8 @@ def rename(con: duckdb.DuckDBPyConnection) -> None:
             con.execute(f"ALTER TABLE {schema}.{old} RENAME TO {new}")
     columns = _columns(con)
     for (schema, table, old), new in _COLUMNS.items():
-        held = columns.get((schema, table), ())
-        if old in held and new not in held:
+        names = columns.get((schema, table), ())
+        if old in names and new not in names:
             con.execute(f"ALTER TABLE {schema}.{table} RENAME COLUMN {old} TO {new}")
     for (schema, table, column), (old, new) in _VALUES.items():
         if column in columns.get((schema, table), ()):

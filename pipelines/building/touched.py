@@ -1,4 +1,4 @@
-"""Which time new, changed and vanished files touch, by what the ledger said when the marts were last built.
+"""Which time new, changed and vanished files touch, by the ledger's state when the marts were last built.
 
 `meta.built_file` has, for every file in the marts, what the ledger said of it and the stretches of time it holds
 records of; `meta.built` what they were built with. A file's time is that of its records' writing, a report's
@@ -18,7 +18,7 @@ from pipelines.building import dropped
 HOUR = dt.timedelta(hours=1)
 #: Four hours after an interval its MSU still count in the rolling average; within three an LPAR records its system.
 ROLLING = 4 * HOUR
-#: Hours of records that stand further apart than this are stretches of their own.
+#: Hours of records that are further apart than this are separate stretches.
 _APART = 6 * HOUR
 #: The longest interval that is reckoned with, and how far local time may be from UTC where no record says.
 _LONGEST, _FURTHEST = 24 * HOUR, 14 * HOUR
@@ -75,8 +75,8 @@ class Margins:
 
     def wider(self, other: "Margins") -> "Margins":
         """Wide enough for both."""
-        known = [margins.offset for margins in (self, other) if margins.offset is not None]
-        return Margins(max(known, default=None), max(self.length, other.length))
+        offsets = [margins.offset for margins in (self, other) if margins.offset is not None]
+        return Margins(max(offsets, default=None), max(self.length, other.length))
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
 
     project: identity of the models and metrics that the marts are to be built with.
     """
-    built = con.execute("SELECT project FROM meta.built").fetchall() if _known(con) else []
+    built = con.execute("SELECT project FROM meta.built").fetchall() if _has_memory(con) else []
     if not built:
         return _all(con, "first build")
     if built[0][0] != project:
@@ -144,17 +144,17 @@ def plan(con: duckdb.DuckDBPyConnection, project: str) -> Plan:
     if written and share > _MOST:
         return _all(con, f"{100 * share:.0f} % of the history is touched")
     read = union((*read, *(span.wider(offset + length, offset + length) for span in _intervals_before(con, read))))
-    said = _said(con, changed)
+    states = _states(con, changed)
     if not written:
-        return Plan(files=said, gone=gone)
-    return _beside_dropped(con, Plan(written=written, read=read, files=said, gone=gone))
+        return Plan(files=states, gone=gone)
+    return _without_dropped(con, Plan(written=written, read=read, files=states, gone=gone))
 
 
-def _beside_dropped(con: duckdb.DuckDBPyConnection, planned: Plan) -> Plan:
+def _without_dropped(con: duckdb.DuckDBPyConnection, planned: Plan) -> Plan:
     """The plan with what it must leave as it is, where records were dropped."""
     kept = dropped.kept_before(con, _DROPPED)
     spans = {file_id: stretches(con, (file_id,)) for file_id in planned.files if kept}
-    first_at = {file_id: found[0].start for file_id, found in spans.items() if found}
+    first_at = {file_id: stretch[0].start for file_id, stretch in spans.items() if stretch}
     return replace(planned, kept=kept, late=tuple(dropped.late(con, first_at, _DROPPED)))
 
 
@@ -164,17 +164,17 @@ def _all(con: duckdb.DuckDBPyConnection, reason: str) -> Plan:
         return everything(con, reason)
     ever = (Span(dt.datetime(1900, 1, 1), dt.datetime(9000, 1, 1)),)
     changed, gone = changes(con)
-    return _beside_dropped(con, Plan(written=ever, read=ever, files=_said(con, changed), gone=gone, reason=reason))
+    return _without_dropped(con, Plan(written=ever, read=ever, files=_states(con, changed), gone=gone, reason=reason))
 
 
 def everything(con: duckdb.DuckDBPyConnection, reason: str = "") -> Plan:
     """The plan to build everything, from all files that count."""
     files = con.execute("SELECT file_id FROM meta.ledger WHERE status <> 'failed'").fetchall()
-    return Plan(everything=True, files=_said(con, [row[0] for row in files]), reason=reason)
+    return Plan(everything=True, files=_states(con, [row[0] for row in files]), reason=reason)
 
 
-def _said(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> dict[int, str]:
-    """What the ledger says of files, as `meta.built_file` keeps it."""
+def _states(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> dict[int, str]:
+    """States of files in the ledger, as `meta.built_file` keeps them."""
     query = f"SELECT file_id, {_STATE} FROM meta.ledger WHERE list_contains($ids, file_id) ORDER BY file_id"
     return dict(con.execute(query, {"ids": list(files)}).fetchall())
 
@@ -192,7 +192,7 @@ def create(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def record(con: duckdb.DuckDBPyConnection, project: str, plan: Plan) -> None:
-    """Put down that the marts hold what the ledger said when the plan was made; what came since is built next."""
+    """Record that the marts contain the files of the ledger when the plan was made; later files are built next."""
     create(con)
     if plan.everything:
         con.execute("DELETE FROM meta.built_file")
@@ -202,14 +202,14 @@ def record(con: duckdb.DuckDBPyConnection, project: str, plan: Plan) -> None:
     con.execute("DELETE FROM meta.built")
     con.execute("INSERT INTO meta.built VALUES (?, ?, ?)", [project, offset_s, margins.length.total_seconds()])
     con.execute("DELETE FROM meta.built_file WHERE list_contains($ids, file_id)", {"ids": [*plan.files, *plan.gone]})
-    there = _said(con, [*plan.files])
+    states = _states(con, [*plan.files])
     for file_id, state in plan.files.items():
         # What was taken out of the warehouse meanwhile is in the marts, of a time that nothing tells any more.
-        found = stretches(con, (file_id,)) if file_id in there else None
+        stretch = stretches(con, (file_id,)) if file_id in states else None
         # A file that counts for all time has no stretch, one that counts for none a stretch without length.
         rows: list[tuple[dt.datetime | None, dt.datetime | None]]
         never = dt.datetime(1900, 1, 1)
-        rows = [(None, None)] if found is None else [(span.start, span.end) for span in found] or [(never, never)]
+        rows = [(None, None)] if stretch is None else [(span.start, span.end) for span in stretch] or [(never, never)]
         for first, last in rows:
             con.execute("INSERT INTO meta.built_file VALUES (?, ?, ?, ?)", [file_id, _UNPUBLISHED + state, first, last])
 
@@ -228,7 +228,7 @@ def confirm(con: duckdb.DuckDBPyConnection) -> None:
 
 def changes(con: duckdb.DuckDBPyConnection) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Files that are new or have changed in the ledger since the marts were published, and those no longer in it."""
-    if not _known(con):
+    if not _has_memory(con):
         return tuple(row[0] for row in con.execute("SELECT file_id FROM meta.ledger").fetchall()), ()
     changed = con.execute(
         f"SELECT file_id FROM meta.ledger LEFT JOIN (SELECT DISTINCT file_id, state FROM meta.built_file) AS built "
@@ -258,9 +258,9 @@ def stretches(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> tuple[Spa
     hours: list[dt.datetime] = []
     for file_id, kind in kinds:
         if kind in ("smf", "ims_log"):
-            found = _hours_written(con, file_id, kind)
+            file_hours = _hours_written(con, file_id, kind)
         elif kind in ("rmf_xml", "rmf_json", "rmf_text"):
-            found = [
+            file_hours = [
                 row[0]
                 for row in con.execute(
                     "SELECT DISTINCT date_trunc('hour', coalesce(interval_start_local, interval_start_utc)) "
@@ -272,9 +272,9 @@ def stretches(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> tuple[Spa
             continue
         else:
             return None
-        if any(hour is None for hour in found):
+        if any(hour is None for hour in file_hours):
             return None
-        hours += [hour for hour in found if hour is not None]
+        hours += [hour for hour in file_hours if hour is not None]
     return union((Span(hour, hour + HOUR) for hour in hours), _APART)
 
 
@@ -286,8 +286,8 @@ def _hours_written(con: duckdb.DuckDBPyConnection, file_id: int, kind: str) -> l
     rows = con.execute(f"SELECT DISTINCT {by} FROM ({identities_of(con, file_id)}) WHERE written_raw > 0").fetchall()
     if kind == "ims_log":
         begin = dt.datetime(1900, 1, 1)
-        found = [begin + dt.timedelta(microseconds=(mark << 44) >> 12) for mark, _ in rows]
-        return [hour for moment in found for hour in (moment, moment + HOUR)]
+        moments = [begin + dt.timedelta(microseconds=(mark << 44) >> 12) for mark, _ in rows]
+        return [hour for moment in moments for hour in (moment, moment + HOUR)]
     return [_packed(date, hour) for date, hour in rows]
 
 
@@ -318,8 +318,8 @@ def _written(moment: dt.datetime, kind: str) -> int:
 
 def measured_margins(con: duckdb.DuckDBPyConnection, files: Sequence[int]) -> Margins:
     """The margins that the records of files call for."""
-    found = con.execute("SELECT view_name FROM duckdb_views() WHERE schema_name = 'staging'").fetchall()
-    views = {row[0] for row in found}
+    rows = con.execute("SELECT view_name FROM duckdb_views() WHERE schema_name = 'staging'").fetchall()
+    views = {row[0] for row in rows}
     offsets, lengths = list[float](), [0.0]
     for view in ("stg_smf70_1_control", "stg_smf72_3_control"):
         if view in views:
@@ -352,16 +352,16 @@ def union(spans: Iterable[Span], apart: dt.timedelta = dt.timedelta()) -> tuple[
     return tuple(merged)
 
 
-def _known(con: duckdb.DuckDBPyConnection) -> bool:
-    found = con.execute(
+def _has_memory(con: duckdb.DuckDBPyConnection) -> bool:
+    rows = con.execute(
         "SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'meta' AND table_name = 'built_file' "
         "AND database_name = current_database()"
     ).fetchall()
-    return bool(found[0][0])
+    return bool(rows[0][0])
 
 
 def _built_spans(con: duckdb.DuckDBPyConnection, files: Sequence[int] | None = None) -> tuple[Span, ...] | None:
-    """The time that files held records of when they were built; None where one of those named counted for all time."""
+    """The time of the files' records when they were built; None where one of `files` counted for all time."""
     rows: list[Any] = con.execute("SELECT file_id, first_at, last_at FROM meta.built_file").fetchall()
     if files is not None:
         wanted = set(files)
@@ -391,15 +391,15 @@ def _intervals_before(con: duckdb.DuckDBPyConnection, spans: Sequence[Span]) -> 
     """The last interval of each system before each stretch, as built: whether an LPAR was down shows where it ends."""
     if not _has_intervals(con):
         return []
-    found: list[Span] = []
+    spans_before: list[Span] = []
     for span in spans:
         rows = con.execute(
             "SELECT DISTINCT max(coalesce(interval_start_utc, interval_start_local)) FROM intermediate.int_interval "
             "WHERE coalesce(interval_start_utc, interval_start_local) < ? GROUP BY smf_sid",
             [span.start],
         ).fetchall()
-        found += [Span(start, start + HOUR) for (start,) in rows]
-    return found
+        spans_before += [Span(start, start + HOUR) for (start,) in rows]
+    return spans_before
 
 
 def _has_intervals(con: duckdb.DuckDBPyConnection) -> bool:

@@ -116,9 +116,9 @@ def _copy(con: duckdb.DuckDBPyConnection, schema: str, table: str, filled: bool,
     con.execute(f"CREATE TABLE {name} AS FROM whole.{name} LIMIT 0")
     first, last = None, None
     if filled:
-        # Rows of a few days stand together; without limits DuckDB reads all columns of all time.
-        found = con.execute(f"SELECT min(rowid), max(rowid) FROM whole.{name} SEMI JOIN wanted_file USING (file_id)")
-        [(first, last)] = found.fetchall()
+        # Rows of a few days are adjacent; without limits DuckDB reads all columns of all time.
+        limits = con.execute(f"SELECT min(rowid), max(rowid) FROM whole.{name} SEMI JOIN wanted_file USING (file_id)")
+        [(first, last)] = limits.fetchall()
     if first is None:
         return
     near = f"(FROM whole.{name} WHERE rowid BETWEEN {first} AND {last})"
@@ -139,14 +139,14 @@ def _wanted(con: duckdb.DuckDBPyConnection, wanted: Cut) -> list[tuple[int, str,
             spans[file_id] = None
         elif (stretches := spans.setdefault(file_id, [])) is not None:
             stretches.append(Span(first, last))
-    spans |= {file_id: None if held is None else list(held) for file_id, held in wanted.files.items()}
-    found = []
-    for file_id, held in spans.items():
+    spans |= {file_id: None if file_spans is None else list(file_spans) for file_id, file_spans in wanted.files.items()}
+    files = []
+    for file_id, file_spans in spans.items():
         if file_id not in kinds:
             continue
-        if held is None:
-            found.append((file_id, kinds[file_id], True))
-        elif any(span.meets(read) for span in held for read in wanted.read):
-            within = union([*wanted.read, *held]) == union(wanted.read)
-            found.append((file_id, kinds[file_id], within or kinds[file_id] not in _BY_RECORD))
-    return found
+        if file_spans is None:
+            files.append((file_id, kinds[file_id], True))
+        elif any(span.meets(read) for span in file_spans for read in wanted.read):
+            within = union([*wanted.read, *file_spans]) == union(wanted.read)
+            files.append((file_id, kinds[file_id], within or kinds[file_id] not in _BY_RECORD))
+    return files

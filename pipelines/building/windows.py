@@ -1,6 +1,6 @@
 """Marts built window by window: tasks that any runner can do, and what their driver does before and after.
 
-A task builds the models of a stretch of time from the records around it, and leaves the rows of its own time in a
+A task builds the models of a stretch of time from the records around it, and leaves the rows of that stretch in a
 database file of a new name. It writes nothing else, so that a task may be done again, twice at once, or not to its end:
 only the driver, which has one file for each task, puts rows into a warehouse.
 
@@ -170,16 +170,16 @@ def build_window(task: Task) -> str:
 def _leave(database: Path, models: Sequence[Model], folder: Path) -> str:
     """Put what a task has built of some models into a database file of a new name."""
     result = folder / f"{uuid.uuid4().hex}.duckdb"
-    made = database.with_name(result.name)
+    output = database.with_name(result.name)
     with open_database(database) as con:
-        con.execute(f"ATTACH {sql_text(str(made))} AS made")
+        con.execute(f"ATTACH {sql_text(str(output))} AS made")
         for schema in ("intermediate", "marts"):
             con.execute(f"CREATE SCHEMA made.{schema}")
         for model in models:
             if not model.is_view and model.schema != "staging":
                 con.execute(f"CREATE TABLE made.{model.relation} AS FROM {model.relation}")
         con.execute("DETACH made")
-    shutil.move(made, result)
+    shutil.move(output, result)
     return str(result)
 
 
@@ -196,7 +196,7 @@ def _gather(con: duckdb.DuckDBPyConnection, models: Sequence[Model], built: Sequ
 
 
 def _share(con: duckdb.DuckDBPyConnection, shared: Path) -> None:
-    """Put the driver's tables that tasks read into a database of their own."""
+    """Put the driver's tables that tasks read into a separate database."""
     shared.unlink(missing_ok=True)
     con.execute(f"ATTACH {sql_text(str(shared))} AS shared")
     for name in _OF_ALL:

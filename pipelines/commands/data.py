@@ -252,7 +252,7 @@ def build(
     layouts: Layouts = None,
 ) -> None:
     """Build, check and publish the marts. If a critical expectation fails, nothing is published."""
-    from pipelines.building import held
+    from pipelines.building import held_back
 
     home, reporter = Home.from_environment(), Reporter()
     length = runners.window_length(window, runner)
@@ -268,12 +268,12 @@ def build(
         typer.echo(f"etalon: {problem(finding)}", err=True)
     if verdict.verdict == "fail":
         raise EtalonError(f"not published: a critical expectation failed; see {verdict.report}", Exit.QUALITY)
-    held_back = held.unpublished(home)
+    withheld = held_back.unpublished(home)
     with reporter.step("publishing the snapshot"):
         path = steps.publish(home, layouts)
     typer.echo(str(path))
-    if held_back:
-        raise EtalonError("\n".join(("published without the records that are held back", *held_back)), Exit.HELD_BACK)
+    if withheld:
+        raise EtalonError("\n".join(("published without the records that are held back", *withheld)), Exit.HELD_BACK)
 
 
 def problem(finding: Any) -> str:

@@ -95,8 +95,8 @@ class _Store:
 
     def part_sizes(self) -> dict[str, int]:
         """The parts that are there, whole or not, with their sizes in bytes."""
-        there = self._files.find(self.path(_PARTS), detail=True)
-        return {path.removeprefix(f"{self._root}/"): about["size"] for path, about in there.items()}
+        files = self._files.find(self.path(_PARTS), detail=True)
+        return {path.removeprefix(f"{self._root}/"): about["size"] for path, about in files.items()}
 
     def put(self, source: Path, name: str) -> None:
         """Copy a file there. EtalonError where the copy has another size."""
@@ -137,8 +137,8 @@ class _Store:
 
     def remove_others(self, names: Collection[str], before: Collection[str]) -> None:
         """Remove what the earlier backup, or one that was cut short, has put there, and this one does not need."""
-        there = [path.removeprefix(f"{self._root}/") for path in self._files.find(self._root)]
-        needless = [name for name in there if _STATE.match(name) or name.startswith(f"{_PARTS}/") or name in before]
+        paths = [path.removeprefix(f"{self._root}/") for path in self._files.find(self._root)]
+        needless = [name for name in paths if _STATE.match(name) or name.startswith(f"{_PARTS}/") or name in before]
         for name in (name for name in needless if name not in names):
             self._files.rm_file(self.path(name))
             if self.is_local:
@@ -234,20 +234,20 @@ def migrate(home: Home) -> str:
     from ingest.warehouse import open_writer, version
 
     with open_writer(home.warehouse) as con:
-        found = version.read(con)
-        if found > version.SCHEMA:
+        schema = version.read(con)
+        if schema > version.SCHEMA:
             raise EtalonError(
-                f"{home.warehouse}: was made by a later version of Etalon (schema {found}; this version supports "
+                f"{home.warehouse}: was made by a later version of Etalon (schema {schema}; this version supports "
                 f"{version.SCHEMA}); use that version, or restore an earlier backup",
                 Exit.NOT_READY,
             )
     steps.prepare(home)
     with open_writer(home.warehouse) as con:
         version.write(con)
-    if found == version.SCHEMA:
+    if schema == version.SCHEMA:
         return f"up to date: schema {version.SCHEMA}"
     return (
-        f"upgraded from schema {found} to {version.SCHEMA}. Run `etalon build` to rebuild the marts, and `etalon "
+        f"upgraded from schema {schema} to {version.SCHEMA}. Run `etalon build` to rebuild the marts, and `etalon "
         "ingest --reload outdated` to read data that earlier layouts skipped"
     )
 
@@ -260,7 +260,7 @@ def _reaching(address: str) -> Iterator[_Store]:
         store = _Store(address)
         is_local = store.is_local
         yield store
-    except Exception as error:  # Every kind of file system has errors of its own.
+    except Exception as error:  # Every kind of file system has different errors.
         if is_local or code_of(error) is not None or isinstance(error, duckdb.Error):
             raise
         raise EtalonError(without_password(f"{address}: {type(error).__name__}: {error}"), Exit.NO_INPUT) from error
@@ -274,7 +274,7 @@ def _in_home(name: str) -> str:
 def _small_files(home: Home, scratch: Path) -> Iterator[tuple[str, Path]]:
     """The files of a backup that are no parts, by their paths in the state folder, each with what to copy.
 
-    What a fit beside the copy is writing is left out: files that have not their names yet, and the registry, which is
+    Files that a concurrent fit is writing are left out: files that have not their names yet, and the registry, which is
     copied as committed, before them.
     """
     listed: dict[str, Path] = {}

@@ -19,8 +19,8 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
     """Drop rows of raw tables and marts older than their days to keep; rows dropped by table.
 
     rules: days by pattern of `schema.table`; the first that fits counts. Raw rows go with the file that all of them
-    came from in time, judged by the last record of the file: the ledger keeps what became of it, and what records are
-    known by goes with a file's last rows. The file of the warehouse becomes smaller when a quarter of it or more is
+    came from in time, judged by the last record of the file: the ledger keeps what became of it, and the identities of
+    records go with a file's last rows. The file of the warehouse becomes smaller when a quarter of it or more is
     free. Many small parts of a table become few. Days are counted back from today, or from the last record where that
     is earlier: a clock that is ahead drops nothing. Raises EtalonError where there is no warehouse.
     """
@@ -45,13 +45,13 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
             if days is None:
                 continue
             first = today - dt.timedelta(days=days)
-            gone = 0
+            rows_dropped = 0
             if schema == "raw":
-                gone = drop_rows(con, table, _expired(con, first))
+                rows_dropped = drop_rows(con, table, _expired(con, first))
             elif expired := _older(con, schema, table, first):
-                gone = con.execute(f'DELETE FROM {schema}."{table}" WHERE {expired}').fetchall()[0][0]
-            if gone:
-                dropped[f"{schema}.{table}"] = gone
+                rows_dropped = con.execute(f'DELETE FROM {schema}."{table}" WHERE {expired}').fetchall()[0][0]
+            if rows_dropped:
+                dropped[f"{schema}.{table}"] = rows_dropped
                 if schema == "raw":
                     put_down(con, table, first)
                 else:
@@ -75,7 +75,7 @@ def _days(rules: Mapping[str, int], schema: str, table: str) -> int | None:
 
 
 def _forget(con: duckdb.DuckDBPyConnection, limits: Mapping[str, int | None], today: dt.date) -> None:
-    """Drop what records are known by of files whose rows are all gone."""
+    """Drop the identities of records of files whose rows are all gone."""
     from ingest.warehouse import IDENTITIES, drop_rows
 
     if not any(limits.values()):
@@ -84,14 +84,14 @@ def _forget(con: duckdb.DuckDBPyConnection, limits: Mapping[str, int | None], to
         "SELECT file_id, max(last_at)::DATE, any_value(map_keys(row_counts)) FROM meta.built_file "
         "JOIN meta.ledger USING (file_id) GROUP BY file_id HAVING min(first_at) > TIMESTAMP '1900-01-02'"
     ).fetchall()
-    gone = []
+    empty_files = []
     for file_id, last, tables in files:
         kept = [limits.get(table) for table in tables]
         if all(days is not None and last < today - dt.timedelta(days=days) for days in kept):
-            gone.append(file_id)
-    drop_rows(con, IDENTITIES, gone)
+            empty_files.append(file_id)
+    drop_rows(con, IDENTITIES, empty_files)
     for table in ("record_incomplete", "record_overlap", "held_back"):
-        con.execute(f"DELETE FROM meta.{table} WHERE list_contains($files, file_id)", {"files": gone})
+        con.execute(f"DELETE FROM meta.{table} WHERE list_contains($files, file_id)", {"files": empty_files})
 
 
 def _older(con: duckdb.DuckDBPyConnection, schema: str, table: str, first: dt.date) -> str | None:
@@ -104,17 +104,17 @@ def _older(con: duckdb.DuckDBPyConnection, schema: str, table: str, first: dt.da
             "SELECT column_name FROM duckdb_columns() WHERE schema_name = ? AND table_name = ?", [schema, table]
         ).fetchall()
     }
-    times = next((found for names in TIMES if (found := [name for name in names if name in have])), None)
+    times = next((columns for names in TIMES if (columns := [name for name in names if name in have])), None)
     return f"coalesce({', '.join(times)}, NULL) < TIMESTAMP '{first}'" if times else None
 
 
 def _expired(con: duckdb.DuckDBPyConnection, first: dt.date) -> list[int]:
     """The files all of whose records are older than a day."""
-    found = con.execute(
+    rows = con.execute(
         "SELECT file_id FROM meta.built_file GROUP BY file_id "
         f"HAVING max(last_at) < TIMESTAMP '{first}' AND min(first_at) > TIMESTAMP '1900-01-02'"
     ).fetchall()
-    return [file_id for (file_id,) in found]
+    return [file_id for (file_id,) in rows]
 
 
 def compact(database: Path) -> None:
@@ -124,13 +124,13 @@ def compact(database: Path) -> None:
     """
     from ingest.warehouse import open_writer
 
-    made = database.with_name(f".{database.name}.compact")
-    for left in (made, made.with_name(f"{made.name}.wal")):
+    copy = database.with_name(f".{database.name}.compact")
+    for left in (copy, copy.with_name(f"{copy.name}.wal")):
         left.unlink(missing_ok=True)
     # The one connection keeps others from writing: nothing can come, and no log be left, that the new one lacks.
     with open_writer(database) as con:
         con.execute("CHECKPOINT")
-        con.execute(f"ATTACH {sql_text(str(made))} AS new (ROW_GROUP_SIZE 20480)")
+        con.execute(f"ATTACH {sql_text(str(copy))} AS new (ROW_GROUP_SIZE 20480)")
         con.execute(f'COPY FROM DATABASE "{database.stem}" TO new')
         con.execute("DETACH new")
-        made.replace(database)
+        copy.replace(database)

@@ -131,10 +131,10 @@ def check(step: Step) -> Any:
 
 def publish(step: Step) -> None:
     """Publish what was built and checked."""
-    from pipelines.building import held
+    from pipelines.building import held_back
 
     night = step.night
-    night.held_back = patiently(lambda: held.unpublished(step.home))
+    night.held_back = patiently(lambda: held_back.unpublished(step.home))
     night.codes += [int(Exit.HELD_BACK)] * bool(night.held_back)
     patiently(lambda: steps.publish(step.home))
     night.published = True

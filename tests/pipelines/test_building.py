@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ingest.formats.smf import decode_batches, encode_dump
 from ingest.registry import load as load_layouts
 from pipelines import steps
-from pipelines.building import held, merge, window
+from pipelines.building import held_back, merge, window
 from pipelines.building.marts import building
 from pipelines.building.models import Project
 from pipelines.building.touched import Span, _packed, union, written_limits
@@ -143,7 +143,7 @@ def test_nights_with_late_files_overlaps_and_full_disks_end_where_one_build_does
             steps.build(home)
         built.append(steps.build(home))
         assert steps.judge(home).verdict == "warn"
-        waiting = held.unpublished(home)
+        waiting = held_back.unpublished(home)
         steps.publish(home)
     assert built[0] == "all of it: first build"
     assert built[1].count(" to ") == 2, built

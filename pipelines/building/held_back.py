@@ -43,9 +43,9 @@ def hold_back(home: Home, result: "QualityResult") -> bool:
         # What came since the build was not checked; what was published before, as all of it is built anew, goes last.
         files = touched.unpublished(con)
         new = set(files) - _published(home)
-        said = {key: "; ".join(titles) for key, titles in reasons.items()}
-        known = layouts.registry(home)
-        return bool(said) and any(holding.hold(con, known, some, said) for some in (new, files))
+        texts = {key: "; ".join(titles) for key, titles in reasons.items()}
+        registry = layouts.registry(home)
+        return bool(texts) and any(holding.hold(con, registry, some, texts) for some in (new, files))
 
 
 def _published(home: Home) -> set[int]:
@@ -67,7 +67,7 @@ def _days(checked: Path, places: list[tuple[str, str, str]]) -> list[tuple[str, 
 
 
 def unpublished(home: Home) -> list[str]:
-    """What is held back of files that are not published yet, in a line for each system and day."""
+    """Records held back of files that are not published yet, in a line for each system and day."""
     from ingest.warehouse import open_writer
 
     with open_writer(home.warehouse) as con:
