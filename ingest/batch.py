@@ -1,4 +1,4 @@
-"""What reading any input yields: rows, and an account of every byte."""
+"""Batches, the result of reading any input: rows, and an account of every byte."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _QUARANTINE = pa.schema(
 
 
 class Unreadable(ValueError):
-    """What an input holds from byte `offset` on cannot be read; what stands before it has been handed over.
+    """An input cannot be read from byte `offset` on; the data before it have been handed over.
 
     reason: a code for the ledger; detail: what is wrong, where, and what to do.
     """

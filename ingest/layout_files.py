@@ -83,7 +83,7 @@ def read_layout(path: Path) -> tuple[str, Layout]:
 
 
 def role_of(record: Mapping[str, Any]) -> str:
-    """What a layout is for, besides SMF records: its role, or `ims:name` for a record of the IMS log."""
+    """Role of a layout that is not of SMF records, or `ims:name` for a record of the IMS log."""
     log = record.get("log", "")
     if log not in ("", *LOGS):
         raise ValueError(f"log is {log!r}, expected {', '.join(map(repr, LOGS))} or nothing")

@@ -23,7 +23,7 @@ class LayoutFile:
     read: Callable[[], Layout]
 
     def __getstate__(self) -> dict[str, object]:
-        """What is pickled: a layout that was read is read again."""
+        """State for pickling: without the layout, which is read again."""
         return {name: value for name, value in vars(self).items() if name != "layout"}
 
     @cached_property
@@ -39,7 +39,7 @@ class Registry:
     files: Mapping[str, LayoutFile]
 
     def __getstate__(self) -> dict[str, object]:
-        """What is pickled: the files, not what was made of them."""
+        """State for pickling: the files only."""
         return {"files": self.files}
 
     @cached_property

@@ -36,7 +36,7 @@ _KINDS = {
     "ebcdic": reading.TEXT,
     "ebcdic1047": reading.TEXT,
 }
-"""What fields of a format are read as; all others are numbers."""
+"""How fields of a format are read; all others are numbers."""
 
 _NULLABLE = {
     reading.ABSENT,

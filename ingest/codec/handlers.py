@@ -1,7 +1,7 @@
-"""What code for records that describe themselves is like: a layout names its handler.
+"""The interface of code for records that describe themselves: a layout names its handler.
 
-A handler is made once per dump and sees the records of its layout in the order of the dump, so that it can remember
-what earlier ones said. It yields further tables, and refuses records it cannot read.
+A handler is made once per dump and sees the records of its layout in the order of the dump, so that it can keep
+data of earlier ones. It yields further tables, and refuses records it cannot read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ class Problem:
 
 @dataclass
 class Handled:
-    """What came out of a batch: tables with the keys of records but no `file_id`, and the records that failed.
+    """The result of a batch: tables with the keys of records but no `file_id`, and the records that failed.
 
     unknown_records: number of records whose data no table has, because no layout describes them.
     """

@@ -1,1 +1,1 @@
-"""What dumps travel in: compressed and packed files, opened as streams of the bytes inside."""
+"""Containers of dumps: compressed and packed files, opened as streams of the bytes inside."""

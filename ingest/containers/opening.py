@@ -112,7 +112,7 @@ class _Budget:
         return None
 
     def refusal(self, members: int) -> str | None:
-        """What is wrong with so many more members, if anything is."""
+        """Count more members; a message if there are now too many, else None."""
         self.members += members
         if self.members <= self.limits.members:
             return None
@@ -179,7 +179,7 @@ def _unpack(path: Path, name: str, form: str, scratch: Path, budget: _Budget, de
 
 
 def inner_name(name: str) -> str:
-    """What the file inside a container is called: the member's name, or the file's without the container's ending."""
+    """Name of the file inside a container: the member's, or the container's without its ending."""
     base = Path(name.rsplit("!", 1)[-1]).name
     stem, _, ending = base.rpartition(".")
     return stem if f".{ending.lower()}" in (".gz", ".zst", ".bz2", *PACKED_ENDINGS) else base

@@ -50,7 +50,7 @@ class TerseError(ValueError):
 
 @dataclass(frozen=True)
 class TerseHeader:
-    """What the first twelve bytes say. `record_length` and `block_size` in bytes."""
+    """The header, of twelve bytes. `record_length` and `block_size` in bytes."""
 
     packing: int
     variable: bool

@@ -21,12 +21,12 @@ class TransmitError(Exception):
 
 
 class TransmitRefused(Exception):
-    """What is inside is of a form that is not unpacked here; the message says which and what to do."""
+    """The content has a form that is not unpacked here; the message names it and what to do."""
 
 
 @dataclass(slots=True)
 class _File:
-    """What INMR02 says of one file: whether its records vary in length, and whether it is the message sent along."""
+    """Attributes of one file in INMR02: whether its records vary in length, and whether it is the message."""
 
     variable: bool = False
     message: bool = False

@@ -1,4 +1,4 @@
-"""What a file's bytes and records became, added up while it is read, and proven to add up."""
+"""Accounts of a file's bytes and records, summed while it is read, and proven to add up."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from ingest.files.outcome import ExitCode, FileReport
 
 _MOST_KINDS = 6
 _WITHOUT_RECORDS = frozenset({"lab_manifest"})
-"""What stands in files for people, which hold no records."""
+"""Kinds of files for people, which contain no records."""
 
 
 class AccountsDoNotBalance(Exception):

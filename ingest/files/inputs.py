@@ -31,7 +31,7 @@ class StillChanging(Exception):
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What changes when a file is written to or replaced."""
+    """Attributes of a file that change when it is written to or replaced."""
 
     size: int
     modified_ns: int
@@ -45,7 +45,7 @@ class Fingerprint:
 
     @property
     def may_grow(self) -> str:
-        """What to say of a file that ends inside a record: empty unless it was written to a moment ago."""
+        """A hint for a file that ends inside a record: empty unless it was written to a moment ago."""
         age_s = time.time() - self.modified_ns / 1e9
         if age_s > _SETTLED_S:
             return ""
@@ -64,7 +64,7 @@ class Digest:
 
 
 class Content:
-    """What a file of `size` bytes holds: a quick key of it, and its digest, which another thread computes meanwhile.
+    """The content of a file of `size` bytes: a quick key, and its digest, which another thread computes meanwhile.
 
     Everything raises StillChanging where the file has another length by now, and OSError. key: the quick key, if
     already computed.

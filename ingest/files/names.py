@@ -1,4 +1,4 @@
-"""What files are called in reports, tables and messages."""
+"""Names of files in reports, tables and messages."""
 
 import os
 from pathlib import Path

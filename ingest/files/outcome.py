@@ -1,4 +1,4 @@
-"""What came of loading a file: the report a user or program gets, and the exit code of a whole run."""
+"""Outcomes of loading files: the report on each, and the exit code of a whole run."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class ExitCode(IntEnum):
 
 @dataclass
 class FileReport:
-    """What came of one input file.
+    """The outcome of one input file.
 
     `status` is `loaded`, `unchanged` (loaded before), `message` (a reply that holds only messages), `quarantined`
     (nothing of it could be decoded; it is kept in the quarantine), `undecoded` (it holds no record that a layout

@@ -110,7 +110,7 @@ SIGNATURES = {
 
 
 def bodies(head: bytes) -> Iterator[bytes]:
-    """What stands in the first records, without descriptors, for each framing in which descriptors lead to several."""
+    """The first records, without descriptors, for each framing in which descriptors lead to several."""
     data = np.frombuffer(head, np.uint8)
     for framing in FRAMINGS:
         if len(records := spans(data, framing)) > 1:

@@ -112,7 +112,7 @@ def _first(entries: tuple[tuple[re.Pattern[bytes], Foreign], ...], head: bytes) 
 
 
 def form_of_text(name: str, head: bytes) -> Foreign | None:
-    """What form a text of no known kind has: JSON or a table, with the names of what it holds; None for others."""
+    """The form of a text of no supported kind: JSON or a table, with its keys or columns; None for others."""
     if _JSON.match(head):
         keys = dict.fromkeys(key.decode("utf-8", "replace") for key in _KEY.findall(head[: 1 << 14]))
         named = f" with the keys {', '.join(list(keys)[:_MOST_KEYS])}" if keys else ""

@@ -51,7 +51,7 @@ class Intrinsic:
         return self._interpreted(*arguments)
 
     def for_numba(self) -> Any:
-        """What compiled code calls."""
+        """The intrinsic that compiled code calls."""
         from numba.extending import intrinsic
 
         return intrinsic(self._define)
@@ -77,7 +77,7 @@ class Kernel:
         return code.run(flat)
 
     def for_numba(self) -> Any:
-        """What other compiled loops call."""
+        """The function that other compiled loops call."""
         from ingest.kernels import native
 
         if self._dispatcher is None:
@@ -101,7 +101,7 @@ class Kernel:
 
 
 def _kind(argument: Any) -> Any:
-    """What machine code differs by."""
+    """The type of an argument: each combination of types has its machine code."""
     if isinstance(argument, np.ndarray):
         flags = argument.flags
         return argument.dtype, argument.ndim, flags.c_contiguous, flags.writeable

@@ -16,8 +16,8 @@ TILE = 512
 """Rows read at once."""
 
 KEY, LIST, ABSENT, NUMBER, HFP, PACKED, DATE, TOD, TOD_UPPER, STCKE, BYTES, TEXT, REST, REST_TEXT = range(14)
-"""What an array holds: a key that is handed over; lists, whose values the next array holds; nothing but NULL; values of
-a field by its format; what a section holds from the field's offset on, as bytes or as text."""
+"""Kinds of arrays: a key that is handed over; lists, whose values are in the next array; nothing but NULL; values of
+a field by its format; the rest of a section from the field's offset on, as bytes or as text."""
 
 _ARRAY = ("kind", "place", "mask", "offset", "length", "count", "width", "nullable", "text", "code_page")
 ARRAY = np.dtype((np.record, [(name, np.int64) for name in _ARRAY]))
@@ -272,7 +272,7 @@ def _texts(data, at, low, high, spec, table, out, written, c):
 
 @inlined
 def _rests(data, at, limits, low, high, spec, table, out, written, c):
-    """What sections hold from an offset on; NULL where they end before."""
+    """The rest of sections from an offset on; NULL where they end before."""
     base, ends = written[c].texts, written[c].values
     target = base + written[c].used
     for i in range(low, high):

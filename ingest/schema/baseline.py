@@ -1,4 +1,4 @@
-"""What every sound warehouse satisfies, as far as the layouts alone say."""
+"""Expectations that follow from the layouts alone and that every sound warehouse meets."""
 
 from dataclasses import dataclass
 

@@ -19,10 +19,10 @@ from ingest.units.unit import Piece, Unit
 
 @dataclass
 class Decoded:
-    """What a unit holds.
+    """The decoded rows of a unit.
 
-    parts: the files written; rows: by file and table, rows too few for one; accounts, incomplete: by file, what became
-    of its bytes, and which records lack how many further pieces.
+    parts: the files written; rows: by file and table, rows too few for one; accounts, incomplete: by file, the account
+    of its bytes, and the number of missing pieces by record.
     """
 
     parts: list[Part] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What the other units must know of one."""
+"""Scans of units for the data that other units need."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a unit is: which bytes of which files, and what it knows of the others."""
+"""Units of work: bytes of files, with the data that they need from other units."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

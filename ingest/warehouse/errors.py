@@ -1,4 +1,4 @@
-"""What can be wrong with the warehouse."""
+"""Errors of the warehouse."""
 
 from ingest.files.outcome import ExitCode
 

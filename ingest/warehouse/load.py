@@ -458,7 +458,7 @@ class _Loader:
         return replaced
 
     def _left(self, name: str, replaced: list[int]) -> str | None:
-        """What to say of files of runs that were replaced in part; None where nothing of them is left."""
+        """A message about files of runs that were replaced in part; None where nothing of them is left."""
         if not replaced:
             return None
         left = self._con.execute(

@@ -17,7 +17,7 @@ from ingest.units.parts import IDENTITIES, UNSIGNED, Part
 from ingest.warehouse.writer import open_writer
 
 SUFFIX = "__rows"
-"""What the name of a table of the rows in no part ends with."""
+"""Suffix of the name of a table for the rows in no part."""
 
 CREATE = (
     """CREATE TABLE IF NOT EXISTS meta.part (

@@ -35,7 +35,7 @@ _PART_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class Share:
-    """What a unit holds of one file: parts, the other rows by table, the account, and incomplete records."""
+    """A unit's share of one file: parts, the other rows by table, the account, and incomplete records."""
 
     parts: list[Part]
     rows: dict[str, list[pa.Table]]

@@ -96,7 +96,7 @@ def start_of(product: bytes) -> str:
 
 
 def start_digits(day: dt.date | None, hundredths: int | None) -> str:
-    """What `start_of` says of this date and time of day."""
+    """The digits that `start_of` returns for this date and time of day."""
     if day is None or hundredths is None:
         return ""
     return f"{(day.year - 1900) // 100:02d}{day.year % 100:02d}{day.timetuple().tm_yday:03d}{hundredths:08x}"

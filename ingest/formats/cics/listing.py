@@ -197,7 +197,7 @@ class _Reading:
         self._seq += 1
 
     def take(self, final: bool = False) -> Batch:
-        """What was read since the last call."""
+        """A batch of the lines read since the last call."""
         batch, self._batch = self._batch, Batch()
         if final and self._page < 0 and batch.decoded_bytes:
             batch.decoded = 1

@@ -49,7 +49,7 @@ class _Records:
         self.parts.setdefault(name, []).append(table)
 
     def report(self, i: int, reason: str, detail: str) -> None:
-        """What is wrong with a record."""
+        """Note a problem of a record."""
         self.problems.append(Problem(self.first + i, reason, detail))
 
 

@@ -1,4 +1,4 @@
-"""What stands at the head of an RMF XML report: which report, about what, over which interval, by which release."""
+"""The head of an RMF XML report: the report, its subject, its interval and the release."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,7 +42,7 @@ WORKED_OUT = (
     "time-data/cycle",
     "time-data/cycle@unit",
 )
-"""What the other columns are worked out of."""
+"""Paths from which the other columns are derived."""
 
 PATHS = ("metric", *dict.fromkeys((*TEXTS.values(), *WORKED_OUT)))
 """Paths read from the head of a report: texts of elements of one or two steps, and their attributes."""

@@ -90,7 +90,7 @@ class PlainReader:
 
 
 def _prolog(data: bytes) -> dict[str, Any]:
-    """What the part before the first report says about the server."""
+    """Attributes of the server, from the part before the first report."""
     if b"<!" in data or len(data) > STRETCH:
         raise NotPlain
     root = _parsed(data + b"</ddsml>")

@@ -119,7 +119,7 @@ class _Reading:
             self._batch.framing_bytes += size
 
     def take(self) -> Batch:
-        """What is complete since the last call."""
+        """A batch of the reports completed since the last call."""
         batch, self._batch = self._batch, Batch()
         batch.tables = self.builder.take_complete()
         if self._lines:

@@ -158,7 +158,7 @@ def first_equal_spans(data: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32]
 
 
 def plain_text(raw: bytes) -> str:
-    """What a text in XML says: UTF-8, references resolved, without white space around it. Raises NotPlain."""
+    """The content of a text in XML: UTF-8, references resolved, without white space around it. Raises NotPlain."""
     try:
         text = raw.decode()
     except UnicodeDecodeError:

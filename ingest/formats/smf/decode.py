@@ -192,7 +192,7 @@ class _Decoder:
     def _decode_layout(
         self, layout: Layout, frames: Frames, rows: Ints, sequence: Ints, batch: Batch
     ) -> Iterator[dict[str, Maker]]:
-        """What makes the tables of some records, in parts that may be made one after another."""
+        """Makers of the tables of some records, in parts that may be made one after another."""
         if layout.name not in self._plans:
             self._plans[layout.name] = Plan.of(layout)
         plan = self._plans[layout.name]
@@ -274,7 +274,7 @@ class _Decoder:
 
 
 def piece_reader(registry: Registry) -> PieceReader:
-    """What reads the reassembly areas of split records."""
+    """The reader of the reassembly areas of split records."""
     reassembly = registry.files["reassembly"].layout
     return PieceReader(reassembly.sections[0], reassembly.sections[1])
 
@@ -347,7 +347,7 @@ def read_piece(
 
 
 def _handled(handler: Handler, data: npt.NDArray[np.uint8], starts: Ints, lengths: Ints, sequence: Any) -> Handled:
-    """What a handler makes of records; one with which it breaks is a problem, and the others are decoded."""
+    """Records decoded by a handler; a record for which it raises is a problem, and the others are decoded."""
     try:
         return handler.decode(data, starts, lengths, sequence)
     except MemoryError:

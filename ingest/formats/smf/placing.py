@@ -108,7 +108,7 @@ def place_rows(
 def tables_of(
     plan: Plan, data: Bytes, starts: Ints, spans: SectionSpans, sequence: Ints, owners: Ints, first: Ints
 ) -> dict[str, Maker]:
-    """What makes the tables of the header and of every section of records at `starts`, all without fault, by name.
+    """Makers of the tables of the header and of every section of records at `starts`, all without fault, by name.
 
     sequence: record_seq of each record; owners and first as in `place_rows`. The tables of repeated sections may be
     without rows.

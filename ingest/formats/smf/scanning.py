@@ -1,4 +1,4 @@
-"""What decoding one part of a dump needs to know of the others: numbers of records, dictionaries, split records."""
+"""Data that decoding a part of a dump needs from the other parts: numbers of records, dictionaries, split records."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

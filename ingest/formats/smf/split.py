@@ -35,7 +35,7 @@ class _Whole:
 
 
 class Piece(NamedTuple):
-    """What tells where the sections of one piece go: which record it is of, and which of how many pieces it is.
+    """One piece of a split record: which record it is of, and which of how many pieces it is.
 
     counts: by the ordinal of the section among those that are counted; positions: of the first of each kind, where the
     reassembly area gives them; single: sections of which a record has one at most.

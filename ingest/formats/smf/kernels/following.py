@@ -11,7 +11,7 @@ from ingest.kernels.jit import inlined, kernel
 
 @inlined
 def _evaluated(data, start, length, base, total):
-    """What a sum says in a record, its field counted from `base`; -1 where the record ends before the field does."""
+    """The value of a sum in a record, its field counted from `base`; -1 where the record ends before the field does."""
     if total[1] < 0:
         return total[0]
     if base > length or base + total[1] + total[2] > length:
