@@ -122,7 +122,7 @@ def _is_number(level: str) -> bool:
 
 
 def subjects(outputs: Sequence[Mapping[str, Any]], question_keys: Container[str] = ()) -> list[str]:
-    """What each figure is of: its class or station, else the conditions that tell it from others of its metric."""
+    """The subject of each figure: its class or station, else the conditions that distinguish it within its metric."""
     written = [_levels(output["condition"]) for output in outputs]
     of_metric: dict[str, list[dict[str, str]]] = {}
     for output, condition in zip(outputs, written, strict=True):
@@ -184,7 +184,7 @@ def _used(station: Mapping[str, Any]) -> str:
 
 
 def _recorded(rows: Sequence[Mapping[str, Any]], details: bool) -> list[str]:
-    """What was recorded of the load, and the model's value of it, in one line; of all classes with ``details``."""
+    """Recorded values at the load, and the model's values, in one line; of all classes with ``details``."""
     if not rows:
         return []
     shown = rows if details else rows[:MOST_MODELLED]
@@ -229,7 +229,7 @@ def _by_laws_alone(answer: Mapping[str, Any]) -> bool:
 
 
 def _resting(figures: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What each figure from the studies rests on, as a table."""
+    """The evidence of each figure from the studies, as a table."""
     rows = [{name: figure[name] for name in ("metric", "condition", "basis")} for figure in figures]
     return [table(rows, {"metric": "metric", "condition": "condition", "basis": "rests on"}, "  ")] if rows else []
 
@@ -428,7 +428,7 @@ def forecast_msu(forecast: Mapping[str, Any]) -> str:
 
 
 def explanation(breakdown: Mapping[str, Any]) -> str:
-    """What an answer is made of, for a reader."""
+    """The components of an answer, for a reader."""
     rows = [
         {
             "component": row["component"],

@@ -55,7 +55,7 @@ def run_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> night.RunOfNight
 
 
 class Engine(dg.ConfigurableResource):
-    """What decodes dumps and builds windows of marts: that of `[build]` in the settings, unless another is given."""
+    """The runner of dumps and of windows of marts: that of `[build]` in the settings, unless another is given."""
 
     runner: str | None = None
 
@@ -272,7 +272,7 @@ def champion(home: Home, after: str) -> dg.AssetsDefinition:
 
 
 def record_coverage(home: Home) -> dg.AssetsDefinition:
-    """What should have come and has not."""
+    """Expected records that are missing."""
 
     @dg.asset(
         name="record_coverage",
@@ -362,7 +362,7 @@ def scheduled_reports(home: Home) -> dg.AssetsDefinition:
 
 
 def retained_records(home: Home) -> dg.AssetsDefinition:
-    """What is kept."""
+    """Records within their retention."""
 
     @dg.asset(name="retained_records", deps=["scheduled_reports"], group_name="follow_up", kinds={"duckdb"}, pool=POOL)
     def _retained_records(context: dg.AssetExecutionContext) -> dg.MaterializeResult:

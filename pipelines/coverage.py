@@ -1,4 +1,4 @@
-"""What of the records reaches a mart: by record type for the documentation, by bytes for a dump."""
+"""Coverage of records by marts: by record type for the documentation, by bytes for a dump."""
 
 import re
 from collections import Counter, defaultdict
@@ -30,7 +30,7 @@ _OF_EVERY_REPORT = frozenset({"rmf_report", "rmf_value", "rmf_message"})
 
 @dataclass(frozen=True)
 class Kind:
-    """What a dump holds of one kind of record, and where it goes.
+    """One kind of record of a dump, its amount, and where it goes.
 
     reaches: `marts`, `raw` (tables without a mart), `skipped`, `quarantined` or `framing` (bytes between records).
     """
@@ -110,7 +110,7 @@ def page(registry: "Registry") -> str:
 
 
 def measure(file: Path, registry: "Registry", limits: Callable[[], Limits] = Limits) -> list[Kind]:
-    """What a dump, or a container of dumps, holds by kind of record; the most bytes first.
+    """Contents of a dump, or of a container of dumps, by kind of record; the most bytes first.
 
     limits: says how much of a container is unpacked. Bytes between records (blocks, descriptors of segments) stand
     under `framing`. Raises OSError.

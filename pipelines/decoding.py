@@ -87,7 +87,7 @@ def _require(tables: Collection[str], name: str, reports: Sequence[Any]) -> None
 
 
 def _handlers(dictionaries: Sequence[Path], registry: Any) -> dict[str, Any]:
-    """What reads CICS monitoring records by the dictionaries in these files, which may be dumps that hold some."""
+    """Handlers for CICS monitoring records with the dictionaries in these files, which may be dumps."""
     from ingest.formats.cics.dictionary import DictionaryMemory, read_dictionary_file
     from ingest.formats.cics.performance import MonitoringDecoder
     from ingest.formats.identify import HEAD_BYTES, Kind, identify

@@ -1,4 +1,4 @@
-"""What the Dagster server loads: assets, the nightly job and its schedule, the sensors."""
+"""Definitions that the Dagster server loads: assets, the nightly job and its schedule, the sensors."""
 
 import datetime as dt
 import hashlib

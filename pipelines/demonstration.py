@@ -50,7 +50,7 @@ def run(home: Home, reporter: Reporter) -> str:
 
 
 def _inputs(home: Home) -> list[Path]:
-    """What the lab wrote that carries measurements; its manifests only describe them."""
+    """Files of the lab with measurements; its manifests only describe them."""
     return [path for system in SYSTEMS for path in sorted(home.lab.glob(f"{system}.*")) if path.suffix != ".json"]
 
 

@@ -61,7 +61,7 @@ def examine(home: Home, folder: Path) -> list[Finding]:
 
 
 def _guarded(subject: str, home: Home, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """What a look finds; that it cannot look is a finding too, and the others go on."""
+    """The findings of a check; a check that fails is a finding too, and the others go on."""
     try:
         yield from look()
     except OSError as error:

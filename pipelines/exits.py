@@ -64,7 +64,7 @@ class EtalonError(Exception):
 
 
 def no_room(error: BaseException, folder: Path) -> str | None:
-    """What to say where nothing more could be written into a folder, whoever met it; None for any other error."""
+    """The message where nothing more could be written into a folder; None for any other error."""
     words = [os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)]
     line = next((line.strip() for line in str(error).splitlines() if any(word in line for word in words)), None)
     if line is None:

@@ -133,7 +133,7 @@ def _without_times(kind: Any) -> Any:
 
 
 def _converter(kind: Any) -> Convert | None:
-    """What makes a value of an Arrow type plain; None where it is so already."""
+    """The function that makes a value of an Arrow type plain; None where it is plain already."""
     from pyarrow import types
 
     if types.is_map(kind):

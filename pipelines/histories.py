@@ -1,4 +1,4 @@
-"""What a model is calibrated on of the published snapshot: the recent intervals of every LPAR."""
+"""The data of the published snapshot on which a model is calibrated: the recent intervals of every LPAR."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -56,7 +56,7 @@ _QUERIES = {
         SELECT interval_key, facility_name, processors, requests, busy_s, NULL
         FROM marts.fct_facility_utilization SEMI JOIN recent USING (interval_key)""",
 }
-"""What `model.calibration.intervals.histories` takes, by its argument; `recent` has the recent intervals."""
+"""Queries by the argument of `model.calibration.intervals.histories`; `recent` has the recent intervals."""
 
 
 def recent(home: Home) -> tuple[Mapping[str, Any], dict[str, str]]:

@@ -45,7 +45,7 @@ class Home:
 
     @property
     def prices(self) -> Path:
-        """What an MSU and an hour of CPU cost the installation."""
+        """The installation's prices of an MSU and of an hour of CPU."""
         return self.root / "prices.csv"
 
     @property
@@ -65,7 +65,7 @@ class Home:
 
     @property
     def window(self) -> Path:
-        """What the last build read and made, where that was not the whole warehouse."""
+        """The database of the last build, where that was not the whole warehouse."""
         return self.root / "build" / "window.duckdb"
 
     @property
@@ -95,7 +95,7 @@ class Home:
 
     @property
     def nights(self) -> Path:
-        """What became of every night, and what a night remembers for the next."""
+        """The results of all nights, and data that a night keeps for the next."""
         return self.root / "nights"
 
     @property
@@ -193,7 +193,7 @@ class Home:
                 raise EtalonError(f"{folder} must be a folder, but is a file; move it away and run the command again")
 
     def fault(self, error: BaseException) -> str | None:
-        """What to say of an error of the disk or of a database in the state folder; None for any other error."""
+        """The message for an error of the disk or of a database in the state folder; None for any other error."""
         return no_room(error, self.root) or self._damaged(error)
 
     def _damaged(self, error: BaseException) -> str | None:
@@ -215,7 +215,7 @@ class Home:
         return None
 
     def refusal(self, error: OSError) -> str:
-        """What to say when the state folder, or a path in it, cannot be used."""
+        """The message when the state folder, or a path in it, cannot be used."""
         path = str(self.root) if error.filename is None else str(error.filename)
         where = "" if path == str(self.root) or not path.startswith(str(self.root)) else f", at {path}"
         problem = "is a file" if os.path.isfile(self.root) else f"cannot be written: {error.strerror}{where}"  # noqa: PTH113

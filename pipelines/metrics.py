@@ -42,7 +42,7 @@ class Metric(BaseModel):
 
 
 def _lacks(metric: Metric) -> str | None:
-    """What an installation's metric lacks to be made from its entry alone; None for nothing."""
+    """The missing field of an installation's metric, in words; None if it is complete."""
     for field in ("label", "unit", "numerator", "denominator"):
         if getattr(metric, field) is None:
             return f"field {field} is missing"

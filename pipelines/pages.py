@@ -83,7 +83,7 @@ def document(
 
 
 def anchor(heading: str) -> str:
-    """What a link to a heading ends in."""
+    """The anchor of a heading, with which links to it end."""
     return file_name(heading.lower().replace(" ", "-"))
 
 

@@ -23,7 +23,7 @@ class Reporter:
         self._describe: Callable[[str], None] | None = None
 
     def show(self, text: str) -> None:
-        """What is being done just now, behind the title of a moving bar; nothing where there is none."""
+        """The present action, behind the title of a moving bar; nothing where there is none."""
         if self._describe is not None:
             self._describe(text)
 

@@ -1,4 +1,4 @@
-"""What the marts are defined by, as a digest for each system: formulas, metrics of an installation, groups files.
+"""Definitions of the marts, as a digest for each system: formulas, metrics of an installation, groups files.
 
 A build keeps it in `meta.definition` when it ends well; with the snapshot it is published as a small file, too, which
 answers read without a database. A model remembers what it was calibrated by, so that an answer can say when the marts

@@ -30,7 +30,7 @@ class Question:
 
     @property
     def nothing(self) -> str:
-        """What an empty answer says."""
+        """The text of an empty answer."""
         return (
             f"(nothing: it needs {self.needs})"
             if self.needs

@@ -84,7 +84,7 @@ class Archives(Section):
 
 
 class Coverage(Section):
-    """What should have come."""
+    """Expected records."""
 
     expected: dict[str, list[str]] = Field(
         default={},

@@ -296,7 +296,7 @@ def add_ratings(home: Home, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def data_identity(home: Home) -> dict[str, Any]:
-    """What a model was fitted on: the loaded files and a digest over their contents, in no order."""
+    """The data that a model was fitted on: the loaded files and a digest over their contents, in no order."""
     import hashlib
 
     from ingest import warehouse
@@ -337,7 +337,7 @@ def validate_studies(home: Home) -> Any:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What came of a fit: the version, whether it became champion, its validation and the bundle in force.
+    """The result of a fit: the version, whether it became champion, its validation and the bundle in force.
 
     `left_out` gives the reason for every system with data that cannot be calibrated, `kept` for every one whose entry
     stays that of the champion; `drifted` says where the champion was wrong on the days since it was fitted. `faults`
@@ -469,7 +469,7 @@ def calendar(home: Home) -> "Calendar":
 
 
 def prices(home: Home) -> "Prices":
-    """What an MSU and an hour of CPU cost the installation; none without a table. Raises PriceError."""
+    """The installation's prices of an MSU and of an hour of CPU; none without a table. Raises PriceError."""
     from model.prices import PriceError, Prices, read_prices
 
     try:

@@ -72,7 +72,7 @@ class TableFiles:
         self._open[table][1](rows)
 
     def _opened(self, files: ExitStack, table: str, schema: Any) -> Write:
-        """What writes rows to the file of a table, which `files` closes."""
+        """The function that writes rows to the file of a table, which `files` closes."""
         sink: Any
         if self._form == "json":
             if self._folder is None:

@@ -31,7 +31,7 @@ def kept_before(con: duckdb.DuckDBPyConnection, margin: dt.timedelta) -> dict[st
 
 
 def late(con: duckdb.DuckDBPyConnection, first_at: Mapping[int, dt.datetime], margin: dt.timedelta) -> list[str]:
-    """What of files, given with the time of their first record, comes too late for marts; a line for each table."""
+    """Rows that come too late for marts, of files given with the time of their first record; a line for each table."""
     lines = []
     for table, before in _retained(con).items():
         marts = sorted(marts_of().get(table, ()))

@@ -1,4 +1,4 @@
-"""What publishing would take from readers: files, systems and days of the snapshot that the warehouse lacks.
+"""Data that publishing would take from readers: files, systems and days of the snapshot that the warehouse lacks.
 
 What was taken out on purpose is in `meta.dropped` until it is published without it: files that were forgotten, and the
 time before which retention dropped rows of marts.

@@ -20,7 +20,7 @@ from pipelines.locks import alone
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be built, and the database to build it in."""
+    """The plan of a build, and the database to build in."""
 
     plan: Plan
     database: Path

@@ -43,7 +43,7 @@ _HOUR, _DAY = dt.timedelta(hours=1), dt.timedelta(days=1)
 
 @dataclass(frozen=True)
 class Source:
-    """What tasks read: the warehouse, its staging views, and the models."""
+    """Sources of tasks: the warehouse, its staging views, and the models."""
 
     warehouse: str
     staging: Staging

@@ -50,7 +50,7 @@ class ReadAs(StrEnum):
 
 
 class Form(StrEnum):
-    """What `decode` writes."""
+    """Formats that `decode` writes."""
 
     ARROW = "arrow"
     PARQUET = "parquet"
@@ -177,7 +177,7 @@ def forget(
 
 
 def overlap(report: Any) -> str:
-    """What a file has in common with files loaded before it."""
+    """The records that a file shares with files loaded before it."""
     others = ", ".join(report.overlap_with)
     return (
         f"{report.path}: {report.overlap:,} of its {report.records:,} records are also in {others}; "

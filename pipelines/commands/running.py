@@ -57,7 +57,7 @@ def serve(
 
 
 class Scope(StrEnum):
-    """What a token is good for."""
+    """Permissions of a token."""
 
     READ = "read"
     ASK = "ask"
@@ -95,7 +95,7 @@ def token(
 
 
 def lacking(home: Home) -> list[str]:
-    """What the service has to do without for now, and what to run for it."""
+    """What the service lacks at present, each with the command that provides it."""
     needs = {
         home.snapshot: "no snapshot is published yet, so there are no measurements: run `etalon build` on loaded "
         "data, or `etalon demo`",

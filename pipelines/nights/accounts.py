@@ -1,4 +1,4 @@
-"""What became of files, in tables: those with names alike, or not decoded for the same reason, in one line."""
+"""Outcomes of files, in tables: those with similar names, or not decoded for the same reason, in one line."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ def of_report(report: Any, folder: Path) -> dict[str, Any]:
 
 
 def outcomes(files: Sequence[Mapping[str, Any]], sums: Sequence[str] = _OF_RECORDS) -> list[dict[str, Any]]:
-    """Rows of what became of files, with sums of these values, and what is wrong where not all was decoded."""
+    """Rows of outcomes of files, with sums of these values, and what is wrong where not all was decoded."""
     alike: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for file in files:
         wrong = _wrong(file)
@@ -57,7 +57,7 @@ def loads(folder: Path, day: str, files: Sequence[Mapping[str, Any]]) -> Path:
 
 
 def pattern(name: str) -> str:
-    """What the names of files of a kind have in common: all but their numbers."""
+    """The common pattern of the names of files of a kind: all but their numbers."""
     return re.sub(r"\d+", "*", name)
 
 
@@ -69,7 +69,7 @@ def _names(names: Sequence[str], alike: str) -> str:
 
 
 def _wrong(file: Mapping[str, Any]) -> str:
-    """What is wrong with a file, nothing with one that was decoded whole."""
+    """The fault of a file in words; empty if it was decoded completely."""
     message = str(file.get("message") or "could not be decoded").removeprefix(f"{file['path']}: ")
     return shorten(message, _LONGEST, placeholder=" …") if undecoded([file]) else ""
 

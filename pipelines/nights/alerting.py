@@ -1,4 +1,4 @@
-"""What the rules of alerts find in the published snapshot and the champion, gathered by cause.
+"""Alerts by the rules on the published snapshot and the champion, gathered by cause.
 
 A CPC that is full is one alert: what its LPARs suffer at the same time is a detail of it. Service classes of one LPAR
 that miss their goals are one alert, too.
@@ -78,7 +78,7 @@ _WORDS = {
     "r4ha": ("R4HA", " % of its limit", "R4HA"),
     "ziip_overflow": ("zIIP work on CPs", " % of what is eligible", "zIIP overflow"),
 }
-"""What a kind measures, its unit, and what its alerts are called."""
+"""The quantity of a kind, its unit, and the name of its alerts."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Hit:
 
     @property
     def cause(self) -> str:
-        """What it is reported under, unless its CPC was full at the time."""
+        """The cause under which it is reported, unless its CPC was full at the time."""
         return f"{_WORDS[self.kind][2]} of {self.lpar or self.subject}"
 
     def meets(self, other: "Hit") -> bool:

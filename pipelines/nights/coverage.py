@@ -1,4 +1,4 @@
-"""What should have come of a day and did not: judged by the days before, or by what is declared.
+"""Missing records of a day: judged by the days before, or by the declared types.
 
 What is still missing of a day before is reported until it has come, until later days show that it is usual, until
 somebody has acknowledged it, or until it is older than the weeks that say what is usual.
@@ -64,7 +64,7 @@ Counts = Mapping[tuple[str, str], Mapping[dt.datetime, int]]
 
 
 def lacks(snapshot: Path, day: dt.date, rules: Coverage, before: Iterable[Lack] = ()) -> list[Lack]:
-    """What is missing of a day (local time of the systems) in the published snapshot; one line per system and kind,
+    """Missing records of a day (local time of the systems) in the published snapshot; one line per system and kind,
     those of which nothing came first.
 
     before: what was missing of earlier days: what still is comes with it, of as many weeks as say what is usual.
@@ -121,7 +121,7 @@ def _of_day(
     counts: Counts,
     down: Mapping[str, Sequence[Outage]],
 ) -> Iterator[Lack]:
-    """What is missing of a day, by the weeks before it and the days since then, until the last recorded day."""
+    """Missing records of a day, by the weeks before it and the days since then, until the last recorded day."""
     since = day - dt.timedelta(weeks=rules.weeks)
     silent_systems = set()
     recorded = sorted({at.date() for hours in counts.values() for at in hours if since <= at.date() <= until})

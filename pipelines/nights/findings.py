@@ -42,7 +42,7 @@ class Finding:
 
 
 def lack_name(lack: Mapping[str, Any]) -> str:
-    """What something that did not come is on every night."""
+    """The name of missing records, the same on every night."""
     return f"{lack['what']} of {lack['system']}"
 
 

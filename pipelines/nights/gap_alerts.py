@@ -37,7 +37,7 @@ def raised(snapshot: Path, today: dt.date, weeks: int, lacks: Sequence[Mapping[s
 
 
 def _cause(gap: Gap) -> tuple[str, str, str, str]:
-    """What gaps of one cause have in common."""
+    """The key that gaps of one cause share."""
     return gap.from_local, gap.to_local, gap.records, gap.cause
 
 

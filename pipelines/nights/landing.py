@@ -47,7 +47,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Memory:
-    """What earlier nights know of files, as marks by name.
+    """Files of earlier nights, as marks by name.
 
     `seen` are those of the last look, `loaded` those in the warehouse, `unread` those that could not be decoded at all.
     It is kept in the warehouse, which alone it is true of: a warehouse that is moved away, or restored, takes it along.
@@ -134,7 +134,7 @@ def local(home: Home, rules: Landing) -> Path:
 
 
 def arrivals(folder: Path, rules: Landing, before: Mapping[str, str]) -> list[Arrival]:
-    """What is in the landing folder.
+    """The files in the landing folder.
 
     before: marks by path at an earlier look. A file without marker is complete when it has not changed for `settle_s`
     or, whatever clocks say, since the earlier look.

@@ -1,4 +1,4 @@
-"""What became of a night: kept step by step, whichever process does the steps, and reported at its end."""
+"""The result of a night: kept step by step, whichever process does the steps, and reported at its end."""
 
 import datetime as dt
 import logging
@@ -35,7 +35,7 @@ _WORST = (
 
 @dataclass
 class Night:
-    """What became of a night, which is a run of Dagster; its file in `nights/` holds the same.
+    """The result of a night, which is a run of Dagster; its file in `nights/` has the same content.
 
     Every step reads it and writes it again. `due` says whether there is something to build, check or publish, `codes`
     are the exit codes that steps call for, and `code` is the one of the night.
@@ -96,7 +96,7 @@ class Night:
 
     @property
     def events(self) -> list[Event]:
-        """What is to be reported; of causes that rules detect, those that no earlier night reported."""
+        """Events to report; of causes that rules detect, those that no earlier night reported."""
         reported = {one["name"] for one in self.alerts if not one["is_new"]}
         return [
             Event(finding.severity, ": ".join(filter(None, (finding.text, finding.advice))), finding.page)
@@ -164,7 +164,7 @@ def step(home: Home, rules: Settings, of: RunOfNight, title: str) -> Iterator[St
 
 
 def read(home: Home, of: RunOfNight) -> Night:
-    """What became of a night so far: nothing, where it has just begun.
+    """The result of a night so far; empty, where it has just begun.
 
     A night is called by the second in which it was begun, or by the first one after that no other is called by.
     """
@@ -218,7 +218,7 @@ def _alerts(night: Night) -> list[Alert]:
 
 
 def patiently(do: Callable[[], Any], waits: tuple[float, ...] | None = None) -> Any:
-    """What `do` returns; tried again after a while where another process is writing the warehouse."""
+    """The result of `do`; tried again after a while where another process is writing the warehouse."""
     for wait in AGAIN_S if waits is None else waits:
         try:
             return do()

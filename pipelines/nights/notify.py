@@ -66,7 +66,7 @@ def put_down(events: Sequence[Event], rules: Notify, outbox: Path) -> dict[str, 
 
 
 def _latest(events: Sequence[Event]) -> list[Event]:
-    """What several nights have to tell is sent once, with the page of the latest."""
+    """Events without repetition: one that several nights report is sent once, with the page of the latest."""
     return list({(event.severity, event.text): event for event in events}.values())
 
 
@@ -122,7 +122,7 @@ def _deliver(service: Any, events: Sequence[Event], rules: Notify) -> str:
 
 @contextmanager
 def _problems() -> Iterator[list[str]]:
-    """What Apprise logs of a message that could not be sent."""
+    """Lines that Apprise logs about a message that could not be sent."""
     import logging
 
     lines: list[str] = []
@@ -140,7 +140,7 @@ def _problems() -> Iterator[list[str]]:
 
 
 def _kept(outbox: Path, address: str) -> list[Event]:
-    """What waits for an address."""
+    """Events that wait to be sent to an address."""
     return [Event(**entry) for entry in OUTBOX.read_or(outbox, {}).get(address, ())]
 
 

@@ -1,4 +1,4 @@
-"""What a report says, whatever its form: figures, charts and lines under headings; the first page is for management."""
+"""The content of a report in any form: figures, charts and lines under headings; the first page is for management."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Part:
-    """What stands under one heading: a chart, rows of a table (the keys are its headings), lines of text."""
+    """The content under one heading: a chart, rows of a table (the keys are its headings), lines of text."""
 
     heading: str
     chart: Chart | None = None

@@ -31,7 +31,7 @@ def report(of: Sources, system: str) -> Report:
 
 
 def described(of: Sources, system: str) -> tuple[list[Part], list[Part], str]:
-    """What to say of an LPAR: parts of the first page, the others, and the lead."""
+    """The report on an LPAR: parts of the first page, the others, and the lead."""
     from serve import history
 
     during = of.calendar.condition(of.shift)

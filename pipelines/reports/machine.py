@@ -27,7 +27,7 @@ def report(of: Sources, cpc: CpcSummary) -> Report:
 
 
 def described(of: Sources, machine: str) -> tuple[list[Part], list[Part], str]:
-    """What to say of a machine: parts of the first page, the others, and the lead."""
+    """The report on a machine: parts of the first page, the others, and the lead."""
     lpars = [system for system, name in of.machines.items() if name == machine]
     summary = [
         Part(

@@ -88,14 +88,14 @@ class Sources:
         return parameters is not None and parameters.recorded is not None
 
     def age(self, last: dt.date) -> str:
-        """What to add of records that end too long ago to speak of today; empty for others."""
+        """A remark on records that end too long ago to describe the present; empty for others."""
         days = (self.today - last).days
         ends = f" The last records are of {last}, {days} days ago. Figures and forecasts refer to that date."
         return ends if days > STALE_DAYS else ""
 
     @property
     def of_shift(self) -> str:
-        """What to add to a heading of recorded figures."""
+        """An addition to a heading of recorded figures."""
         return f", shift {self.shift}" if self.shift else ""
 
 
