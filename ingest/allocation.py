@@ -27,8 +27,8 @@ def keep_freed_memory() -> bool:
     """Have freed memory kept for the next arrays, up to 128 MiB per thread, not given back; False where it cannot be.
 
     Every stretch of a file needs arrays as large as the last one's. Without this the kernel takes their pages back and
-    clears them anew each time, a tenth of the time of reading and up to a third of the reading of RMF reports. It holds
-    for the whole process and is therefore called by programs, not by the library. GNU C library only (`mallopt`).
+    clears them anew each time. That takes a tenth of the reading time, and up to a third for RMF reports. It applies
+    to the whole process and is therefore called by programs, not by the library. GNU C library only (`mallopt`).
     """
     if sys.platform != "linux":
         return False

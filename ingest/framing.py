@@ -1,9 +1,8 @@
 """Dump files to logical records, and back.
 
-A dump is a stream of record descriptor words with their records (how SMF data sets arrive when transferred with RDWs),
-or blocks of them with block descriptor words before (how an undefined-format copy arrives). Records may be spanned over
-segments. Which of the two a file is, is decided by exact tiling: descriptors must lead from one to the next without a
-gap.
+A dump is a stream of record descriptor words with their records, as SMF data sets arrive when transferred with RDWs.
+Or it has blocks of them behind block descriptor words, as an undefined-format copy arrives. Records may be spanned over
+segments. Exact tiling decides which of the two a file is: descriptors must lead from one to the next without a gap.
 """
 
 import io
@@ -188,10 +187,10 @@ def read_frames(
     """Logical records of a dump, stretch by stretch of about `batch_bytes`.
 
     stream: binary input, read once from its position to its end; name: what errors call it. A cut or damaged dump
-    yields what stands before the damage and the rest as quarantined bytes; of dated records also what stands behind it,
-    from where a few records, or all of the block or input that are left, follow one another again, with block
-    descriptors or without. Which records there are does not depend on `batch_bytes`. Raises FramingError when there is
-    no record at the beginning or within `SEARCHED_BYTES` of it.
+    yields the records before the damage and the rest as quarantined bytes. Reading of dated records resumes behind the
+    damage, where a few records, or all that are left of the block or input, follow one another again. Which records
+    there are does not depend on `batch_bytes`. Raises FramingError when there is no record at the beginning or within
+    `SEARCHED_BYTES` of it.
 
     begin, end: where the records to read begin and end, if not with the input, whose position is then at `begin`: they
     are those that reading all of it gives there. Raises ChainBroken where no chain of descriptors leads from one to the

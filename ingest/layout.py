@@ -147,8 +147,8 @@ class Section:
     parent: name of the section whose rows say where this one's are, by a triplet in the parent or, with walk `chained`,
     because each entry behind the parent's first starts with its length; code: the type of the entries of a chain that
     are this section's, None for all that are no other section's; entries: with walk `repeated`, how many of them each
-    row of the parent holds, of which those of zero bytes make no rows, and where fields stand in it, offsets being
-    those of the first entry; note: what a reader of its rows should know.
+    row of the parent has; entries of zero bytes make no rows, and offsets of fields are those of the first entry; note:
+    what a reader of its rows should know.
     selected_by: section and field that hold a row's number, from 1; conditions of the row's fields may then name fields
     of that section; place: where it stands in a record whose sections follow one another.
     """

@@ -1,7 +1,7 @@
 """The data dictionary: `python -m pipelines.dictionary --write | --check [--database SNAPSHOT]`.
 
-Marts as their dbt descriptions define them, every staging view with the page of the field reference that says record,
-field and unit of each of its columns, and from a published snapshot the columns of all other tables.
+It has the marts as their dbt descriptions define them. Every staging view links to the page of the field reference
+with record, field and unit of its columns. The columns of all other tables come from a published snapshot.
 """
 
 import argparse

@@ -3,8 +3,8 @@
 Facts: z/OS DFSMSdfp Utilities, "Unload data set format". Two header records describe the data set. Blocks follow, any
 number in a record, each behind 12 bytes: flags, extent, place on the device, length of the key (1) and of the data (2).
 First come the blocks of the directory, then those of the members in the order of their places on the device (TTR); a
-block without data ends the directory and each member. An entry of the directory is a name (8), a TTR (3), and a byte
-that says whether it is an alias and how many halfwords of user data follow.
+block without data ends the directory and each member. An entry of the directory is a name (8), a TTR (3), and a byte.
+That byte has the flag of an alias and the number of halfwords of user data behind it.
 """
 
 from collections.abc import Iterator

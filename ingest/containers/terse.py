@@ -339,9 +339,9 @@ def _spack_table() -> NDArray[np.int32]:
 def unterse(data: bytes | memoryview, *, limit: int, piece: int = 1 << 20) -> Iterator[bytes]:
     """Yield the unpacked data set in pieces of about `piece` bytes (at least 128 KiB).
 
-    Variable-length records come out each behind an RDW, never cut between two pieces. Raises TerseError where the
-    header is not understood, where the data is damaged or cut (after everything before the damage has been yielded),
-    and where more than `limit` bytes would come out.
+    Variable-length records come out each behind an RDW, never cut between two pieces. Raises TerseError for an
+    unknown header, for damaged or cut data (after everything before the damage has been yielded), and for more than
+    `limit` unpacked bytes.
     """
     header = read_header(data)
     source = np.frombuffer(data, np.uint8)

@@ -231,9 +231,9 @@ def _copy(buffer, source, target, length):
 def join_segments(buffer, spill, places, sizes, codes, longest, starts, lengths, firsts, orphans):
     """Join spanned segments into records written from `spill` on; whole records stay where they are.
 
-    Fills place and length of each record and the number of its first segment, and the numbers of segments that belong
-    to no record, as those of a chain that goes on for more than `longest` bytes do. Returns how many records and
-    orphans there are, and the first segment of a record that is not complete yet, or -1.
+    Fills place and length of each record, the number of its first segment, and the numbers of orphans: segments that
+    belong to no record. A chain of more than `longest` bytes consists of orphans. Returns how many records and orphans
+    there are, and the first segment of a record that is not complete yet, or -1.
     """
     count = lost = 0
     opened = -1

@@ -1,7 +1,7 @@
 """Machine code of compiled loops: made by numba, kept in files, loaded by llvmlite.
 
-Kept code is valid for the processor, the versions of Python and llvmlite (whose version decides numba's), and the
-sources of the loop's folder and of this one for which it was compiled.
+Kept code is valid only for the processor, the version of Python and the version of llvmlite (which decides numba's)
+for which it was compiled. A change in the sources of the loop's folder, or of this one, makes it invalid, too.
 """
 
 import ctypes

@@ -17,8 +17,8 @@ _ScannedPiece = tuple[Piece, Scanned | None]
 def settle(units: Sequence[Unit], scans: Sequence[Scan], dictionaries: DictionaryMemory | None = None) -> list[Unit]:
     """The units to decode, from those of a plan with their scans.
 
-    A piece whose descriptors do not lead to where the next one begins is joined with that and scanned again, and so is
-    a dump that was damaged as often as reading it whole allows. dictionaries: those of earlier dumps, which are added
+    A piece whose descriptors do not lead to the start of the next one is joined with it and scanned again. A dump with
+    as many damages as reading it whole allows becomes one piece. dictionaries: those of earlier dumps, which are added
     to. Raises OSError.
     """
     memory = DictionaryMemory() if dictionaries is None else dictionaries

@@ -5,10 +5,9 @@ such record that is counted in another file. Equal records within a file are leg
 occurrence in one file is the same record as the second in another. So a record counts as often as the file that holds
 it most often does, whatever the order in which files were loaded.
 
-RMF splits large records. A piece of one whose other pieces a file lacks, as at the end of a dump that was cut, holds
-less than the same piece in a file that has them all, where the sections of all pieces are in one place:
-`meta.record_incomplete` says how many pieces are missing, and of equal records the one that lacks fewest counts, then
-the one loaded first.
+RMF splits large records. A file may lack pieces of such a record, as at the end of a dump that was cut. Its piece then
+has fewer sections than in a file with all pieces. `meta.record_incomplete` has the number of missing pieces. Of equal
+records the one that lacks fewest counts, then the one loaded first.
 
 Equal records have equal times of writing. So the files of a load are settled in one pass, day by day of writing, each
 day by one statement over the identities of that day. `meta.unsettled` names files that are loaded and not settled yet;

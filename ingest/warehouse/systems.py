@@ -2,8 +2,8 @@
 
 `meta.system_source` has what the RMF records of each file say of who wrote them. `meta.system_name` has a row for what
 of it stands for a system whose identifier is shared; where all identifiers are of one system each, none. A name is
-`SYSPLEX.SID` where several sysplexes have the identifier, and ends with `@SERIAL` for a system that is recorded on one
-machine while the one that was recorded first runs on another, as a copy does in a disaster-recovery test. An LPAR that
+`SYSPLEX.SID` where several sysplexes have the identifier. It ends with `@SERIAL` for a system that runs at the same
+time as the one recorded first, but on another machine, as in a disaster-recovery test. An LPAR that
 moved keeps its name: its intervals on the two machines do not meet.
 """
 

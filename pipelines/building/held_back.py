@@ -27,8 +27,8 @@ _DAYS = """
 def hold_back(home: Home, result: "QualityResult") -> bool:
     """Hold back the records, of files not published yet, of the systems and days that critical expectations fail for.
 
-    False, with nothing held back, where such a finding is about more than intervals of systems, as about a file, where
-    no such record is in these files, or where nothing else is. What holds records back has the marts built again.
+    Returns False, with nothing held back, where such a finding is about more than intervals of systems, as about a
+    file. So it does where no such record is in these files, or no other record. After True, build the marts again.
     """
     from ingest.warehouse import holding, open_writer
 

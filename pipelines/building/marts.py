@@ -30,12 +30,12 @@ class Work:
 def building(
     home: Home, project: Project, *, everything: bool = False, tables: frozenset[str] | None = None
 ) -> Iterator[Work | None]:
-    """What has to be built of a project, None where nothing has; when the block ends well, the warehouse has it.
+    """The work to build a project, None if there is none; when the block ends well, the warehouse has the result.
 
     tables: raw tables whose records are to be there where only some time is touched; all without it.
 
-    Where only some time is touched by files that came, changed or went since the last build, it is built in a separate
-    database and put into the warehouse in one transaction. A block that fails, or is killed, leaves the warehouse so
+    Where new, changed or vanished files touch only some time, that time is built in a separate database and put into
+    the warehouse in one transaction. A block that fails, or is killed, leaves the warehouse so
     that the next build does what this one should have. Raises WarehouseLocked while another process writes, and
     EtalonError (LOCKED) while another one builds: both would make the same database.
     """

@@ -4,8 +4,8 @@ A task builds the models of a stretch of time from the records around it, and le
 database file of a new name. It writes nothing else, so that a task may be done again, twice at once, or not to its end:
 only the driver, which has one file for each task, puts rows into a warehouse.
 
-What follows from all intervals, such as the offset of local time and outages, is made by the driver (`_OF_ALL`), and so
-is what a mart says of all time.
+The driver makes what depends on all intervals (`_OF_ALL`), such as the offset of local time and outages. It also makes
+the rows of a mart that are about all time.
 """
 
 import datetime as dt

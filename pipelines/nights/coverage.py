@@ -1,7 +1,8 @@
 """Missing records of a day: judged by the days before, or by the declared types.
 
-What is still missing of a day before is reported until it has come, until later days show that it is usual, until
-somebody has acknowledged it, or until it is older than the weeks that say what is usual.
+Records missing from an earlier day are reported again until they arrive or until somebody acknowledges the report.
+They are also reported no longer when later days show that the lack is usual, or when they are older than the weeks
+that define what is usual.
 """
 
 import datetime as dt

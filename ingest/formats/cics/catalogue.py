@@ -1,9 +1,8 @@
 """The performance-class fields Etalon knows by group and number, and the table they become.
 
-The dump's dictionary says which fields its records contain, never this catalogue: it only gives fields their
-column, so that tables of different regions and releases have one shape. Fields without a place here (an installation's
-own event monitoring points, fields of a newer release, fields of an unexpected length) go to a long table with their
-raw bytes.
+The dump's dictionary says which fields its records contain, never this catalogue: it only gives fields their column, so
+that tables of different regions and releases have one shape. Fields that it lacks (event monitoring points of an
+installation, fields of a newer release or of an unexpected length) go to a long table with their raw bytes.
 """
 
 import csv

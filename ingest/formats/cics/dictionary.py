@@ -106,8 +106,8 @@ class DictionaryMemory:
     """Dictionaries met so far, by region and by each of its starts: connectors change when monitoring is changed.
 
     For a start whose dictionary was not met, the region's latest one is the best guess. A dictionary supplied from a
-    file may hold for one region, or under the key `("*", "*", release)` for every region of a release that has none of
-    its own.
+    file applies to one region. Under the key `("*", "*", release)` it applies to every region of a release that has no
+    other.
     """
 
     def __init__(self) -> None:

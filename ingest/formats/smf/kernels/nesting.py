@@ -169,8 +169,8 @@ def count_linked(data, starts, lengths, owner, first, step, shortest, bad, count
     """Count the sections of chains whose every section begins with the offset of the next, 0 in the last.
 
     owner, first and step: per chain, its record, in rising order, offset of its first section, and length of one. A
-    record is marked bad where a section is shorter than `shortest` bytes or reaches outside it, and where its chains
-    hold more sections than there is room for, as when one leads back.
+    record is marked bad where a section is shorter than `shortest` bytes or reaches outside it. It is also bad where
+    its chains have more sections than there is room for, as when one leads back.
     """
     visited = np.int64(0)
     for c in range(owner.shape[0]):
