@@ -55,7 +55,7 @@ def test_a_full_disk_leaves_the_snapshot_that_there_was(tmp_path, database, inpu
 def test_a_copy_taken_at_any_moment_of_a_load_opens_and_goes_on(
     tmp_path, database, inputs, layouts, whole, monkeypatch
 ):
-    monkeypatch.setattr(sys.modules["ingest.warehouse.load"], "_TOGETHER_BYTES", 1)
+    monkeypatch.setattr(sys.modules["ingest.warehouse.load"], "_SHARED_BYTES", 1)
     copies: list[Path] = []
 
     def copy(path: str, step: str, records: int) -> None:

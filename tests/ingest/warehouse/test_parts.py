@@ -109,7 +109,7 @@ def test_files_decoded_together_in_processes_twice_are_those_loaded_one_after_an
 
 
 def test_a_file_that_cannot_be_decoded_takes_none_of_those_in_its_unit_with_it(database, layouts, inputs, monkeypatch):
-    monkeypatch.setattr(LOADER, "_TOGETHER_BYTES", 1000)
+    monkeypatch.setattr(LOADER, "_SHARED_BYTES", 1000)
     reports = load([inputs], database, layouts, runner=Failing("2.smf"))
     assert [report.status for report in reports] == ["loaded", "failed"]
     assert [report.status for report in load([inputs], database, layouts)] == ["unchanged", "loaded"]

@@ -43,7 +43,7 @@ KILLED = textwrap.dedent(
 
     database, folder, fatal = sys.argv[1], sys.argv[2], int(sys.argv[3])
     registry.LAYOUT_DIR = Path(sys.argv[4])
-    sys.modules["ingest.warehouse.load"]._TOGETHER_BYTES = 8000
+    sys.modules["ingest.warehouse.load"]._SHARED_BYTES = 8000
     steps = 0
 
     def progress(path, step, records):
@@ -81,7 +81,7 @@ def inputs(tmp_path, dump):
 
 @pytest.mark.slow
 def test_killed_at_every_step_and_run_again_gives_the_same_tables(tmp_path, inputs, layouts, few_layouts, monkeypatch):
-    monkeypatch.setattr(sys.modules["ingest.warehouse.load"], "_TOGETHER_BYTES", 8000)
+    monkeypatch.setattr(sys.modules["ingest.warehouse.load"], "_SHARED_BYTES", 8000)
     undisturbed = tmp_path / "undisturbed.duckdb"
     steps = []
     load([inputs], undisturbed, layouts, progress=lambda path, step, records: steps.append(step))
