@@ -105,8 +105,12 @@ def _decode_some(
     size = sum(len(rows[place][1]) for place in done)
     for identities in read_identities(dump):
         places = [place - identities.first for place in done if 0 <= place - identities.first < len(identities.digest)]
-        columns = {"record_seq": sequence[identities.first :][places], "written_raw": identities.written[places]}
-        overlaps.record(con, file_id, of_columns(columns | {"digest": identities.digest[places]}))
+        columns: dict[str, np.ndarray] = {
+            "record_seq": sequence[identities.first :][places],
+            "written_raw": identities.written[places],
+            "digest": identities.digest[places],
+        }
+        overlaps.record(con, file_id, of_columns(columns))
     overlaps.leave_unsettled(con, file_id)
     con.execute(
         "DELETE FROM meta.quarantine WHERE file_id = ? AND reason = ? AND list_contains(?, record_seq)",
