@@ -61,7 +61,6 @@ LAWFUL, LEAST_LAWFUL = 0.003, 3
 """A series of so many levels that is within this share of its own trend is interpolated by it."""
 LEAST_FULL = 2
 """Levels of users at the most throughput that show a resource to be full."""
-LEAST_GROWTHS, GROWTH_SD = 2, 0.03
 LEAST_PAIRS = 2
 """So many quantities measured in two systems tell a metric apart from the others of its kind."""
 LEAST_COMMON, APART = 2, 0.3
@@ -272,28 +271,13 @@ class Regression:
         return {term: self._prior(term) for term in (*self._terms, "noise")}
 
     def _by_own_levels(self, cell: Cell, series: Sequence[Cell]) -> tuple[float, float] | None:
-        """What a series says by itself: its own trend where all of its levels lie on it; of a single level, the power
-        by which the metric grows in other series.
-        """
-        assert cell.x is not None
-        if self.trend in ("affine", "inverse") and len(series) >= LEAST_LAWFUL:
-            u, y = np.array([self._u(other.x) for other in series]), np.array([self.context.value(c) for c in series])
-            a, b = non_negative_line(u, y)
-            off = float(np.abs(np.log((a + b * u) / y)).max())
-            if off < LAWFUL:
-                return math.log(a + b * self._u(cell.x)), max(off, LEAST_SHARE)
-        if len(series) == 1 and not options(cell):
-            levels = [
-                np.array([(math.log(c.x or 1.0), math.log(self.context.value(c))) for c in cells])
-                for cells in self.series.values()
-                if len(cells) >= LEAST_LAWFUL
-            ]
-            if len(levels) >= LEAST_GROWTHS:
-                powers = [float(np.polyfit(points[:, 0], points[:, 1], 1)[0]) for points in levels]
-                away = math.log(cell.x / (series[0].x or 1.0))
-                sd = math.hypot(2.0 * float(np.std(powers, ddof=1)) * away, GROWTH_SD)
-                return math.log(self.context.value(series[0])) + float(np.median(powers)) * away, sd
-        return None
+        """Mean and standard deviation by the trend of the series alone, where all of its levels lie on it."""
+        if self.trend not in ("affine", "inverse") or len(series) < LEAST_LAWFUL:
+            return None
+        u, y = np.array([self._u(other.x) for other in series]), np.array([self.context.value(c) for c in series])
+        a, b = non_negative_line(u, y)
+        off = float(np.abs(np.log((a + b * u) / y)).max())
+        return (math.log(a + b * self._u(cell.x)), max(off, LEAST_SHARE)) if off < LAWFUL else None
 
     def _filling(self, cell: Cell, series: Sequence[Cell]) -> tuple[float, float] | None:
         """Of users who think, of whom none waits until a resource is full: the response is that of no waiting, or users
@@ -552,8 +536,6 @@ class Regression:
         if not self.covariate or len(self._codes["quantity"]) > 1:
             add("system", system)
         add("system x quantity", system * near)
-        if many:
-            kernels["system x metric"], kernels["system x part"] = system * metric * first, system * part * first
         if not self.covariate:
             kernels["system x own quantity"] = same("system") * quantity * first
         for key in self._options:
@@ -562,9 +544,6 @@ class Regression:
             level, name = left @ right.T, "release" if key == RELEASE else "option"
             add(name, level)
             add(f"{name} x quantity", level * near)
-            if many:
-                add(f"{name} x metric", level * metric)
-                add(f"{name} x part", level * part)
             if self._steepness and key != RELEASE:
                 steep = np.array([float(code not in self._plain_words) for code in range(width)])
                 kernel = ((left * steep) @ right.T) * np.outer(one.steepness, other.steepness) * first
@@ -609,21 +588,15 @@ class Regression:
             "system, slope": Prior(0.2, 1.2),
             "system x quantity": Prior(0.2 if covariate else spread if work else 0.1, 1.2),
             "system x quantity, slope": Prior(0.2, 1.2),
-            "system x metric": Prior(0.5 * spread if work else 0.1, 1.2),
-            "system x part": Prior(0.5 * spread if work else 0.1, 1.2),
             "system x own quantity": Prior(0.03, 1.0),
             "option": Prior(0.5 if covariate else spread, 1.2),
             "option, slope": Prior(0.5, 1.2),
             "option x quantity": Prior(0.7 * spread, 1.2),
             "option x quantity, slope": Prior(0.2, 1.2),
-            "option x metric": Prior(0.7 * spread, 1.2),
-            "option x part": Prior(0.7 * spread, 1.2),
             "release": Prior(0.5, 1.0) if covariate else Prior(0.1 * spread, 1.0),
             "release, slope": Prior(0.5, 1.2),
             "release x quantity": Prior(0.15 * spread, 0.7),
             "release x quantity, slope": Prior(0.2, 1.2),
-            "release x metric": Prior(0.15 * spread, 1.0),
-            "release x part": Prior(0.15 * spread, 0.5),
             "steepness": Prior(2.0, 0.7),
             "switched on": Prior(0.5 * spread, FIXED),
             "cell": Prior(max(0.7 * spread, 0.01), 1.0),
