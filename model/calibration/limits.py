@@ -1,4 +1,4 @@
-"""Limits: passive resources whose waits the records show, by name, by state samples, or by responses alone.
+"""Limits: passive resources whose waits the records show, by name or by state samples.
 
 A limit has several servers or several single servers side by side, a holding time that stretches with waits for CPs
 where it is held on engines, and a variability. Few of these are determined by records: the posterior over a grid of
@@ -50,31 +50,13 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class Regression:
-    """One class's weighted regression (n, p) of what its response has beside the service, in ms, on known delays.
-
-    ``precision`` (p,) of the prior of the coefficients about ``mean``, in units of the weighted residuals.
-    """
-
-    design: Array
-    target: Array
-    weight: Array
-    mean: Array
-    precision: Array
-
-
-@dataclass(frozen=True)
 class LimitFit:
-    """Samples of a limit's parameters, the best estimate first, (1 + DRAWS,) each.
-
-    ``gain`` is twice the log likelihood gained over no limit.
-    """
+    """Samples of a limit's parameters, the best estimate first, (1 + DRAWS,) each."""
 
     servers: Array
     queues: Array
     hold_s: Array
     variability: Array
-    gain: float
     determined: bool
 
     def wait_s(self, rate: Array, stretch: Array) -> Array:
@@ -105,7 +87,7 @@ class _Candidates:
         hold_s = self.hold_s[:, None] * stretch
         return limit_wait(rate, hold_s, self.servers[:, None], self.queues[:, None])
 
-    def sampled(self, score: Array, likelihood: Array, factor: Array, gain: float, name: str) -> LimitFit:
+    def sampled(self, score: Array, likelihood: Array, factor: Array, name: str) -> LimitFit:
         """Posterior samples by ``score`` (minus twice the log posterior), (N,); without the prior by ``likelihood``."""
         best = int(np.argmin(score))
         weight = np.exp(-0.5 * (score - score[best]))
@@ -120,9 +102,7 @@ class _Candidates:
         chosen = np.concatenate([[best], picked])
         possible = self.utilization[likelihood < likelihood.min() + LIKELY]
         determined = bool((possible.max() - possible.min()) / 2.0 < DETERMINED * self.utilization[best])
-        return LimitFit(
-            self.servers[chosen], self.queues[chosen], self.hold_s[chosen], factor[chosen], gain, determined
-        )
+        return LimitFit(self.servers[chosen], self.queues[chosen], self.hold_s[chosen], factor[chosen], determined)
 
 
 def fit_limit(seen: Observation, name: str, busy_s: float | None = None) -> LimitFit | None:
@@ -137,7 +117,6 @@ def fit_limit(seen: Observation, name: str, busy_s: float | None = None) -> Limi
         return None
     tried = _Candidates.of(float(np.quantile(seen.rate * seen.stretch, 0.995)))
     precision = 1.0 / np.maximum(seen.variance + (RELATIVE * seen.wait_s) ** 2, 1e-18)
-    constant = float(precision @ seen.wait_s / precision.sum())
     waits = tried.waits(seen.rate, seen.stretch)
     usable = np.asarray(np.isfinite(waits).all(axis=1) & waits.any(axis=1))
     waits = np.where(usable[:, None], waits, 1.0)
@@ -150,8 +129,7 @@ def fit_limit(seen: Observation, name: str, busy_s: float | None = None) -> Limi
     score = likelihood + (np.log(factor) / VARIABILITY_SD) ** 2
     if busy_s is not None:
         score = score + (np.log(tried.hold_s / (HELD * busy_s)) / HELD_SD) ** 2
-    least = float(precision @ (seen.wait_s - constant) ** 2) / noise
-    return tried.sampled(score, likelihood, factor, least - float(score.min()), name)
+    return tried.sampled(score, likelihood, factor, name)
 
 
 def device_limit(seen: Observation, servers: float, busy_s: Array, seconds: Array, facility: bool) -> LimitFit:
@@ -173,39 +151,7 @@ def device_limit(seen: Observation, servers: float, busy_s: Array, seconds: Arra
     def alike(value: float) -> Array:
         return np.full(1 + DRAWS, value)
 
-    return LimitFit(alike(places), alike(queues), alike(hold_s), alike(max(factor, 1e-6)), 0.0, True)
-
-
-def search_limit(rate: Array, classes: list[Regression], name: str) -> LimitFit:
-    """Posterior of a limit that no record names, by the responses of the ``classes`` that share it.
-
-    Each candidate's wait is one more regressor of every class, with a coefficient of its own; what it explains follows
-    from the normal equations by the Schur complement. ``rate`` (n,) is that of all classes.
-    """
-    tried = _Candidates.of(float(np.quantile(rate, 0.995)))
-    waits = 1e3 * tried.waits(rate, np.ones(len(rate)))
-    usable = np.asarray(np.isfinite(waits).all(axis=1))
-    waits = np.where(usable[:, None], waits, 0.0)
-    likelihood, factors = np.zeros(len(waits)), []
-    for one in classes:
-        weighted = one.design.T * one.weight
-        normal = weighted @ one.design + np.diag(one.precision)
-        moment = weighted @ one.target + one.precision * one.mean
-        mean = np.linalg.solve(normal, moment)
-        residual = one.target - one.design @ mean
-        least = float(one.weight @ residual**2 + one.precision @ (mean - one.mean) ** 2)
-        cross = waits @ (one.design * one.weight[:, None])
-        known = np.einsum("ij,ij->i", cross, np.linalg.solve(normal, cross.T).T)
-        own = np.maximum(waits**2 @ one.weight - known, 1e-12)
-        pull = np.maximum(waits @ (one.weight * one.target) - cross @ mean, 0.0)
-        explained = np.minimum(pull**2 / own, 0.999 * least)
-        independent = min(len(rate), INDEPENDENT)
-        likelihood += independent * np.log1p(-explained / least)
-        factors.append(pull / own)
-    factor = np.maximum(np.mean(factors, axis=0), 1e-6)
-    likelihood = np.where(usable, likelihood, np.inf)
-    score = likelihood + (np.log(factor) / VARIABILITY_SD) ** 2
-    return tried.sampled(score, likelihood, factor, -float(score.min()), name)
+    return LimitFit(alike(places), alike(queues), alike(hold_s), alike(max(factor, 1e-6)), True)
 
 
 def limit_of(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from model.calibration.history import History
-from model.calibration.limits import Observation, Regression, device_limit, fit_limit, limit_of, search_limit
+from model.calibration.limits import Observation, device_limit, fit_limit, limit_of
 from model.calibration.regression import DRAWS, Fit, fit, non_negative_fit, normal_scores, with_centre
 from model.capacity.parameters import Limit, ResponseModel, ZiipPool
 from model.queueing.priority import Delays, delays, delays_on_logical_cps, undispatched
@@ -50,8 +50,6 @@ HIGH_LOAD = 0.7
 """Loads above this quantile are predicted from those below in the backtest of changes."""
 MOST_WAIT_SD = 1.0
 """Relative scatter of waits in single intervals that is taken to be large."""
-UNNAMED_GAIN = 60.0
-"""Gain of log likelihood from which responses show a limit that no record names."""
 
 
 @dataclass(frozen=True)
@@ -206,14 +204,6 @@ def responses(
         fitted = _fitted(h, c, best, served_by.get(c, c), waits.get(c))
         if fitted is not None:
             fits[c] = fitted
-    unnamed = _unnamed(h, fits, name)
-    for members, limit in unnamed:
-        limits.append(limit)
-        waits = _limit_waits(h, [limit], waits)
-        for c in members:
-            refitted = _fitted(h, c, best, served_by.get(c, c), waits.get(c))
-            if refitted is not None:
-                fits[c] = refitted
     change = _change_error(h, fits, best, served_by, waits)
     picked = np.minimum(np.searchsorted(np.cumsum(chance), (np.arange(DRAWS) + 0.5) / DRAWS), len(deficits) - 1)
     return {
@@ -436,57 +426,13 @@ def _sampled_factors(h: History, c: int, samples_of: int, service_ms: Array, col
     return non_negative_fit(columns[kept], seen[0][kept], weight, h.day[kept], prior, spread, np.ones(3)).mean
 
 
-def _limit_waits(
-    h: History, limits: Sequence[FittedLimit], before: Mapping[int, Array] | None = None
-) -> dict[int, Array]:
+def _limit_waits(h: History, limits: Sequence[FittedLimit]) -> dict[int, Array]:
     """(I,) wait for all limits in ms, by class."""
-    waits = dict(before or {})
+    waits: dict[int, Array] = {}
     for limit in limits:
         for c, weight in zip(limit.members, limit.weights, strict=True):
             waits[c] = waits.get(c, np.zeros(len(h.seconds))) + 1e3 * weight * limit.wait_s
     return waits
-
-
-def _unnamed(h: History, fits: Mapping[int, ClassFit], name: str) -> list[tuple[tuple[int, ...], FittedLimit]]:
-    """Limits that no record names and responses plainly show: of a workload's classes, or of one class."""
-    if h.waited_s or "ready" in h.samples:
-        return []
-    groups: set[tuple[int, ...]] = {(c,) for c in fits}
-    for workload in {h.workloads[c] for c in fits}:
-        groups.add(tuple(c for c in fits if h.workloads[c] == workload))
-    shown = []
-    for members in sorted(groups):
-        total = h.ended[:, list(members)].sum(axis=1)
-        kept = np.all([fits[c].kept for c in members], axis=0)
-        if kept.sum() < FEWEST_INTERVALS:
-            continue
-        found = search_limit((total / h.seconds)[kept], [_regression(h, fits[c], kept) for c in members], name)
-        if found.gain < UNNAMED_GAIN * len(members):
-            continue
-        label = h.classes[members[0]] if len(members) == 1 else h.workloads[members[0]] or "all classes"
-        weights = np.ones(len(members))
-        wait_s = found.wait_s(total / h.seconds, np.ones(len(total)))
-        parameters = limit_of(found, label, [h.classes[c] for c in members], weights.tolist(), False)
-        shown.append((found.gain / len(members), members, FittedLimit(members, weights, wait_s, parameters)))
-    taken: set[int] = set()
-    chosen = []
-    for _, members, limit in sorted(shown, key=lambda one: -one[0]):
-        if not taken & set(members):
-            taken |= set(members)
-            chosen.append((members, limit))
-    return chosen
-
-
-def _regression(h: History, one: ClassFit, kept: NDArray[np.bool_]) -> Regression:
-    """The response of a class beside its service, in the intervals ``kept``."""
-    response, ended = h.response_ms[kept, one.c], h.ended[kept, one.c]
-    usual = float(np.median(response))
-    weight = 1.0 / (usual**2 * (SCATTER**2 + VARIATION**2 / ended)) / max(one.regression.scale, 1e-9) ** 2
-    used = np.flatnonzero(np.abs(one.columns[kept]).sum(axis=0) > 1e-9)
-    spread = PRIOR_SD.copy()
-    spread[[REST, GROWING]] = 10.0 * usual, GROWING_SD * usual
-    target = response - (one.service_ms + one.limited_ms)[kept]
-    return Regression(one.columns[kept][:, used], target, weight, PRIOR_MEAN[used], 1.0 / spread[used] ** 2)
 
 
 def _change_error(

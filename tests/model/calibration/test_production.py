@@ -84,20 +84,22 @@ def test_a_change_of_cost_is_found_dated_and_only_what_came_since_counts():
 
 @pytest.fixture(scope="module")
 def limited():
-    """A bundle of a system whose class LOW waits for a serial resource."""
+    """A bundle of a system whose class LOW waits for a serial resource, LOCK."""
     given = history()
     rate = given.ended[:, 1] / SECONDS
     response = given.response_ms.copy()
-    response[:, 1] += 1e3 * (0.85 / rate.max()) * 0.85 * (rate / rate.max()) / (1.0 - 0.85 * rate / rate.max())
-    return bundle_of(replace(given, response_ms=response))
+    wait_s = (0.85 / rate.max()) * 0.85 * (rate / rate.max()) / (1.0 - 0.85 * rate / rate.max())
+    response[:, 1] += 1e3 * wait_s
+    waited = {"LOCK": np.column_stack([np.full(len(rate), np.nan), wait_s * given.ended[:, 1]])}
+    return bundle_of(replace(given, response_ms=response, waited_s=waited))
 
 
 def test_a_serial_resource_shows_as_a_limit_of_its_class(limited):
     found = limited["systems"]["PRDA"].limits
     assert [limit.members for limit in found] == [("LOW",)]
-    assert predict(limited, "PRDA", {"growth_pct.LOW": 12}).bottleneck.resource == "limit LOW"
+    assert predict(limited, "PRDA", {"growth_pct.LOW": 12}).bottleneck.resource == "limit LOCK"
     asked_too_much = predict(limited, "PRDA", {"growth_pct.LOW": 40})
-    asked = asked_too_much.output("utilization_pct", "station=LOW").value
+    asked = asked_too_much.output("utilization_pct", "station=LOCK").value
     assert asked == pytest.approx(asked_too_much.bottleneck.utilization_pct) and asked > 110
 
 
@@ -109,7 +111,7 @@ def test_a_limit_is_exceeded_where_its_draws_are_wherever_their_centre_is(limite
     known = {**limited, "systems": {"PRDA": replace(parameters, limits=(replace(one, hold_s=hold_s),))}}
     answer = predict(known, "PRDA", {"growth_pct.LOW": growth})
     assert (answer.output("response_ms", "class=LOW") is not None) == answered
-    assert any("limit LOW is exceeded" in note for note in answer.notes) != answered
+    assert any("limit LOCK is exceeded" in note for note in answer.notes) != answered
 
 
 def test_the_machine_limits_an_lpar_that_has_engines_left():
