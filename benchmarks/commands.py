@@ -49,6 +49,8 @@ def main(arguments: Sequence[str]) -> int:
             ("sql", ["sql", "select 1"]),
             ("decode, a small dump", ["decode", str(small)]),
             ("ingest, a small report again and again", ["ingest", "--reload", "always", str(report)]),
+            ("build --all, of a small dump", ["build", "--all", "--no-publish"]),
+            ("nightly, without files", ["nightly"]),
         ):
             _report(title, [ETALON, *command], cores[:1], 0)
         if given.home:

@@ -18,7 +18,7 @@ from benchmarks.dumps import SECTIONS, made_up_dump, write_cics
 from ingest import registry
 from ingest.allocation import keep_freed_memory
 from ingest.running import Here
-from ingest.warehouse import load, prepare, publish
+from ingest.warehouse import load, merge_small, open_writer, prepare, publish
 
 CONNECTIONS_PER_MB = 2_750
 _QUERY = """
@@ -40,6 +40,7 @@ def main(arguments: list[str]) -> int:
         prepare(folder / "empty" / "etalon.duckdb", registry.load())
         print(f"{total / 1e6:,.0f} MB in {len(dumps)} dumps", flush=True)
         print(f"{'load':28} {'s':>6} {'CPU s':>6} {'CPU s/GB':>9} {'peak MB':>8} {'of the dumps':>13}")
+        walls: dict[int, float] = {}
         for form, cores in (("tables", 2), ("parts", 1), ("parts", 2)):
             database = folder / f"{form}{cores}" / "etalon.duckdb"
             database.parent.mkdir()
@@ -49,13 +50,22 @@ def main(arguments: list[str]) -> int:
             held = sum(path.stat().st_size for path in database.parent.rglob("*") if path.is_file()) - empty
             line = f"{wall:6.1f} {processor:6.1f} {processor / total * 1e9:9.1f} {peak:8.0f} {held / total:13.3f}"
             print(f"{form + f', {cores} cores':28} {line}", flush=True)
-        for form in ("tables", "parts"):
-            database = folder / f"{form}2" / "etalon.duckdb"
+            walls[cores] = wall
+        queries: dict[str, float] = {}
+        for form in ("tables", "parts", "merged parts"):
+            database = folder / f"{form.split()[-1]}2" / "etalon.duckdb"
+            if form == "merged parts":
+                with open_writer(database) as con:
+                    merge_small(con, most=1)
             started = time.perf_counter()
-            snapshot = publish(database, folder / f"{form}2" / "published" / "etalon.duckdb")
+            snapshot = publish(database, database.parent / "published" / "etalon.duckdb")
             took = time.perf_counter() - started
+            queries[form] = _query_time(snapshot)
             print(f"{form}: published in {took:.2f} s, {snapshot.stat().st_size / 1e6:.0f} MB; ", end="")
-            print(f"query in {_asked(snapshot):.3f} CPU s", flush=True)
+            print(f"query in {queries[form]:.3f} CPU s", flush=True)
+        print(f"two cores against one: {walls[2] / walls[1]:.2f} × the elapsed time")
+        for form in ("parts", "merged parts"):
+            print(f"query of {form} against tables: {queries[form] / queries['tables']:.2f} × the CPU time")
     return 0
 
 
@@ -90,15 +100,15 @@ def _measured(folder: Path, database: Path, form: str, cores: int) -> tuple[floa
     return wall, spent, after.ru_maxrss / 1e3
 
 
-def _asked(snapshot: Path) -> float:
+def _query_time(snapshot: Path) -> float:
     """Processor seconds of an analyst's query: the least of three."""
-    found = []
+    times = []
     with duckdb.connect(str(snapshot), read_only=True, config={"threads": "1"}) as con:
         for _ in range(3):
             started = time.process_time()
             con.execute(_QUERY).fetchall()
-            found.append(time.process_time() - started)
-    return min(found)
+            times.append(time.process_time() - started)
+    return min(times)
 
 
 if __name__ == "__main__":

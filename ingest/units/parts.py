@@ -14,6 +14,8 @@ IDENTITIES, QUARANTINE = "record_identity", "quarantine"
 
 _BUFFER_BYTES = 96 << 20
 """Bytes of rows that wait until they are a row group, over all tables."""
+_MERGED_GROUP_BYTES = 256 << 20
+"""Bytes in memory of a row group of a merged file: a query reads what a file says of all columns of all row groups."""
 _COLUMN_BYTES = 1 << 10
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
 
@@ -104,6 +106,14 @@ def merge(sources: Sequence[Path], kept: Sequence[Sequence[int] | None], folder:
     """
     with pq.ParquetFile(sources[0]) as first:
         writer, path = _new(folder, first.schema_arrow)
+    held: list[pa.Table] = []
+
+    def write() -> None:
+        if held:
+            rows = pa.concat_tables(held)
+            writer.write_table(rows, row_group_size=len(rows))
+            held.clear()
+
     with writer:
         for source, ids in zip(sources, kept, strict=True):
             with pq.ParquetFile(source) as file:
@@ -112,7 +122,10 @@ def merge(sources: Sequence[Path], kept: Sequence[Sequence[int] | None], folder:
                     if ids is not None:
                         rows = rows.filter(pc.is_in(rows["file_id"], pa.array(ids, pa.int64())))
                     if len(rows):
-                        writer.write_table(rows, row_group_size=len(rows))
+                        held.append(rows)
+                    if sum(rows.nbytes for rows in held) >= _MERGED_GROUP_BYTES:
+                        write()
+        write()
     return path
 
 

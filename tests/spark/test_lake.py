@@ -7,7 +7,7 @@ import fsspec
 import pytest
 
 from ingest.running import Here
-from ingest.warehouse import filled, waves
+from ingest.warehouse import filled, merge_small, open_writer, waves
 from pipelines import lake, steps
 from pipelines.exits import EtalonError
 from pipelines.home import Home
@@ -76,9 +76,15 @@ def test_delta_tables_of_a_lake_are_those_of_the_snapshot_after_every_publicatio
     quiet = DeltaTable(folder / "marts" / "fct_point").version()
     steps.publish(home)
     assert DeltaTable(folder / "raw" / "smf110_1_performance").version() == loaded.version()
-    steps.forget(home, ["a.smf"])
-    steps.publish(home, force=True)
-    compared(home, folder)
+    (tmp_path / "b.smf").write_bytes(dump("rdw") + dump("rdw")[:-9])
+    ingested(home, tmp_path / "b.smf")
+    with open_writer(home.warehouse) as con:
+        assert merge_small(con, most=1) > 0
+    for forgotten in ("a.smf", "b.smf"):
+        loaded = DeltaTable(folder / "raw" / "smf110_1_performance")
+        steps.forget(home, [forgotten])
+        steps.publish(home, force=True)
+        compared(home, folder)
     assert DeltaTable(folder / "raw" / "smf110_1_performance").to_pyarrow_table().num_rows == 0
     assert all((folder / uri).exists() for uri in loaded.file_uris()), "who reads the version before goes on"
     steps.publish(home, force=True)
