@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.published.model import fit
 from model.published.observations import Observation, Study
 from model.published.reading import read_catalogue
 from model.published.validation import StudyValidation, judged, summary, validate
@@ -57,12 +56,6 @@ def test_a_system_of_one_point_is_said_to_be_unjudged():
 def test_the_report_is_plain_and_readable(found):
     assert found.to_dict()["families"][0]["better_than_naive"]
     assert "no worse than the naive answer, in the median or at 95 %, in 2 of 2 families" in found.to_text()
-
-
-def test_every_reference_system_with_a_number_can_be_asked():
-    study = read_catalogue(["ims10-otma", "ims10-tls", "ims10-base-bmp", "ims10-pra-batch-ic"])
-    model = fit(study.rows, study.facts, study.identities)
-    assert {row["system"] for row in model["rows"]} == set(study.facts)
 
 
 def test_a_prediction_that_rounds_to_what_is_printed_is_told_apart(found):
