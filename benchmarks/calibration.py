@@ -18,8 +18,7 @@ import pandas as pd
 from model.calibration.intervals import histories
 from model.calibration.systems import calibrate
 from model.capacity import ask, bundle
-from model.queueing.limits import limit_wait
-from model.queueing.multiserver import slowdown
+from model.queueing.multiserver import limit_wait, slowdown
 from model.validation import validate
 
 SECONDS, ENGINES, CAPTURED = 900.0, 8.0, 0.94

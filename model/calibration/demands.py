@@ -15,8 +15,7 @@ from model.calibration.steps import Step, last_step
 from model.capacity.engines import GAIN, GAIN_SD
 from model.capacity.parameters import BusyCost, DemandModel, Overflow, ZiipPool
 from model.capacity.state import CAPTURED, CAPTURED_BUT_ZIIP, ZIIP_WORK
-from model.queueing.multiserver import erlang_c
-from model.queueing.ziip import reneging
+from model.queueing.multiserver import erlang_c, reneging
 
 Array = NDArray[np.float64]
 

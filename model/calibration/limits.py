@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from model.calibration.regression import DRAWS, normal_scores
 from model.capacity.parameters import Limit
-from model.queueing.limits import limit_wait
+from model.queueing.multiserver import limit_wait
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from model.capacity.parameters import Machine, Overflow, SystemParameters, ZiipPool, cached
 from model.capacity.state import Scenario, normal_scores
 from model.queueing.lpar_share import Sharer, Sharing
-from model.queueing.ziip import reneging
+from model.queueing.multiserver import reneging
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from model.capacity.evidence import distance, evidence, extrapolated, unanswered
 from model.capacity.figures import INPUT, Figure, figure_draws, figures_of
 from model.capacity.network_export import CP, ZIIP, NetworkExport, export_network
 from model.capacity.outputs import CPS, SHARE, ZIIPS, condition_of
-from model.network.bottlenecks import Limit
+from model.network.limits import Limit
 from model.network.simulator.result import SimulationResult
 from model.network.simulator.simulate import simulate
 from model.network.simulator.statistics import Estimate

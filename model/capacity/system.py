@@ -34,8 +34,7 @@ from model.capacity.state import (
     State,
     normal_scores,
 )
-from model.queueing.limits import limit_wait
-from model.queueing.multiserver import erlang_c, slowdown
+from model.queueing.multiserver import erlang_c, limit_wait, slowdown
 from model.queueing.priority import Delays, delays, delays_on_logical_cps, undispatched
 
 Array = NDArray[np.float64]

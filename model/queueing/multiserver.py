@@ -1,4 +1,4 @@
-"""Queues with several servers: M/M/m, and M/M/m seen from one of its busy servers."""
+"""Queues with several servers: M/M/m, M/M/m seen from one of its busy servers, limits, and impatient customers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ Array = NDArray[np.float64]
 
 STABLE = 1.0 - 1e-9
 """Highest utilization that counts as stable."""
+LARGEST_EXPONENT = 500.0
+CRITICAL = 1e-6
+"""Servers less load within which the queue counts as critically loaded."""
 
 
 def erlang_c(load: ArrayLike, servers: ArrayLike) -> Array:
@@ -73,3 +76,60 @@ def slowdown(load: ArrayLike, servers: ArrayLike, above: ArrayLike = 0.0) -> Arr
     with np.errstate(invalid="ignore"):
         ratio = (down_to - (number_in_system(higher, pool) if higher.any() else 0.0)) / work
     return np.where(np.isfinite(down_to), np.maximum(ratio, 1.0), np.inf)
+
+
+def limit_wait(rate: ArrayLike, holding_s: ArrayLike, servers: ArrayLike, queues: ArrayLike) -> Array:
+    r"""Mean wait in s for one of ``queues`` alike resources, each with ``servers`` places and its part of the arrivals.
+
+    .. math:: W = h \, \frac{C(m, a)}{m - a}, \qquad a = \lambda h / q
+
+    times the variability factor :math:`(1 + c^2) / 2` of the holding time, which callers apply (Allen-Cunneen; Bolch
+    et al., section 6.6). Infinite where the resource is saturated.
+    """
+    hold, places = np.asarray(holding_s, float), np.asarray(servers, float)
+    load = np.asarray(rate, float) * hold / np.asarray(queues, float)
+    stable = np.asarray(load < places * STABLE)
+    wait = hold * erlang_c(load, places) / np.where(stable, places - load, 1.0)
+    return np.asarray(np.where(stable, wait, np.inf), float)
+
+
+def reneging(load: ArrayLike, servers: ArrayLike, patience: ArrayLike) -> Array:
+    r"""Part of the arrivals that leave a queue with several servers because they would wait longer than their patience.
+
+    The virtual wait of M/M/m+D has the density :math:`\lambda p_{m-1} e^{-(m-a) w / s}` up to the patience :math:`T`;
+    beyond, nobody joins. With :math:`E = e^{-(m-a) T / s}` and Erlang's :math:`B`
+
+    .. math:: P = \frac{a E / m}{1 / B_{m-1}(a) + a (1 - E) / (m - a) + a E / m}
+
+    z/OS lets CPs help after work has waited ZIIPAWMT (IEAOPTxx) for a zIIP: this is the part that they take where they
+    are free. Between whole numbers of servers it is interpolated. Reference: Barrer, *Queuing with impatient customers
+    and ordered service*, Operations Research 5 (1957).
+
+    Parameters
+    ----------
+    load : offered work in servers, that which leaves included; it may be more than the servers.
+    servers : number of servers.
+    patience : longest wait, in mean services.
+    """
+    work, pool, wait = np.broadcast_arrays(*(np.asarray(one, float) for one in (load, servers, patience)))
+    low = np.maximum(np.floor(pool), 1.0)
+    share = np.clip(pool - low, 0.0, 1.0)
+    at_low = _reneging(work, low, wait)
+    if not share.any():
+        return at_low
+    return np.asarray(at_low + share * (_reneging(work, low + 1.0, wait) - at_low))
+
+
+def _reneging(load: Array, servers: Array, patience: Array) -> Array:
+    """:func:`reneging` on whole numbers of servers."""
+    work = np.maximum(load, 1e-9)
+    inverse = np.ones(work.shape)
+    with np.errstate(over="ignore"):
+        for n in range(1, int(servers.max(initial=1.0))):
+            inverse = np.where(n < servers, 1.0 + n / work * inverse, inverse)
+        room = servers - work
+        critical = np.abs(room) < CRITICAL
+        beyond = np.exp(np.clip(-room * patience, -LARGEST_EXPONENT, LARGEST_EXPONENT))
+        queued = np.where(critical, patience, (1.0 - beyond) / np.where(critical, 1.0, room))
+        leaving = work * beyond / servers
+        return np.asarray(leaving / (inverse + work * queued + leaving))

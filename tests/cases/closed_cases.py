@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from model.network import Distribution, Network
-from model.network.exact.convolution import Convolution, convolution
+from model.network.exact.convolution import Convolution
 from model.network.exact.product_form import mixed_product_form
 from tests.cases.answer import Answer, Check, extras_only
 from tests.cases.build import Run, closed, opened, station, visits_route
@@ -49,7 +49,7 @@ def product_network(
 def _closed(model: Model, users: Floats, visits: Floats, service: Floats, servers: Floats, single: bool) -> Answer:
     think = vector(first(model, "think_times", "think_time", "think", "Z", default=0.0), len(users))
     d = (visits * service).T
-    result = convolution(users, d, servers, think)
+    result = Convolution(users, d, servers, think).solve()
     names = station_names(model, len(servers))
     metrics = closed_metrics(model, result.throughput, visits, service, result.queue_length, servers, single)
     network = product_network(names, servers, visits, service, users, think)

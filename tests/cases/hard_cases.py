@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from model.network import Distribution, Go, Network, Visit
-from model.network.exact.convolution import convolution
+from model.network.exact.convolution import Convolution
 from tests.cases.answer import Answer, Check
 from tests.cases.build import Exp, Run, closed, random_route, station
 from tests.cases.inputs import (
@@ -174,7 +174,7 @@ def solve_class_dependent(model: Model) -> Answer:
     check = Check(network, lambda run: _run_metrics(named, run, visits, service, servers, False), 1_000_000)
     note = "each visit's station drawn independently by visit share"
     if not in_order.any():
-        result = convolution(users, (visits * service).T, servers)
+        result = Convolution(users, (visits * service).T, servers).solve()
         flow = (result.throughput[:, None] * visits).T
         metrics = _metrics(named, result.queue_length, flow, flow * service.T, result.throughput, servers, False)
         return Answer(metrics, method="convolution", note=note, check=check)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.network.overload import water_filling
+from model.network.limits import water_filling
 from tests.oracles.erlang import birth_death
 from tests.oracles.markov_chain import Floats, explore, stationary
 

@@ -17,8 +17,7 @@ from model.lab.twin.network import uncaptured_class
 from model.lab.twin.questions import network_of, system_of
 from model.network import Network, Station, demands
 from model.network.arrays import as_arrays
-from model.network.bottlenecks import Limit
-from model.network.overload import most_work
+from model.network.limits import Limit, most_work
 from model.network.simulator import simulate
 from model.network.simulator.result import SimulationResult
 from model.network.simulator.statistics import Estimate

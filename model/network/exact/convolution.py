@@ -280,14 +280,3 @@ def _expand(series: Series, degree: int) -> Floats:
         for k in range(1, degree + 1):
             poly[k] = np.logaddexp(poly[k], series.log_ratio + poly[k - 1])
     return poly
-
-
-def convolution(
-    populations: ArrayLike,
-    demands: ArrayLike,
-    servers: ArrayLike,
-    think_times: ArrayLike | None = None,
-    rates: Mapping[int, ArrayLike] | None = None,
-) -> ClosedResult:
-    """Exact solution of a closed product-form network; arguments as for ``Convolution``."""
-    return Convolution(populations, demands, servers, think_times, rates).solve()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.network.arrays import Arrays, Floats
-from model.network.bottlenecks import Limit
+from model.network.limits import Limit
 
 
 class Figures(NamedTuple):

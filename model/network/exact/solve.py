@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from model.network.arrays import Arrays, Floats, as_arrays
-from model.network.bottlenecks import Limit, limits, share_with_overflow, unwaited_holding
 from model.network.description import Network
 from model.network.errors import NetworkError, UnsupportedError
 from model.network.exact.methods import METHODS
 from model.network.exact.solution import Figures, Solution
-from model.network.overload import most_work, overloaded_by_arrivals
+from model.network.limits import Limit, limits, most_work, overloaded_by_arrivals, share_with_overflow, unwaited_holding
 
 SIMULATE = "Estimate it with `etalon simulate MODEL.toml`"
 

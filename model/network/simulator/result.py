@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from model.network.bottlenecks import Limit
+from model.network.limits import Limit
 from model.network.simulator.statistics import Estimate
 
 

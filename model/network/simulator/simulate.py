@@ -11,7 +11,7 @@ import numpy as np
 
 from model.network import Network, NetworkError
 from model.network.arrays import as_arrays
-from model.network.overload import overloaded_by_arrivals
+from model.network.limits import overloaded_by_arrivals
 from model.network.simulator import summary
 from model.network.simulator.program import Program, Trace, compile_network
 from model.network.simulator.replication import WARM_UP_DOUBLINGS, Replication, SimulationError

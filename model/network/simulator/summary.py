@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.network.arrays import as_arrays
-from model.network.bottlenecks import Limit, share_with_overflow, unwaited_holding
-from model.network.bottlenecks import limits as ranked
+from model.network.limits import Limit, share_with_overflow, unwaited_holding
+from model.network.limits import limits as ranked
 from model.network.simulator import layout as L
 from model.network.simulator import station_table as ST
 from model.network.simulator.program import Program

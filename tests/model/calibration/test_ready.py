@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from model.calibration.responses import responses
-from model.queueing.limits import limit_wait
+from model.queueing.multiserver import limit_wait
 from tests.cases.histories import SECONDS, history
 
 QR_S, CP_SHARE = 0.0016, 0.5

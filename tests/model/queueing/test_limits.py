@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.queueing.limits import limit_wait
+from model.queueing.multiserver import limit_wait
 
 used = st.floats(0.01, 0.97)
 hold = st.floats(1e-4, 10.0)

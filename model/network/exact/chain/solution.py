@@ -12,7 +12,7 @@ from model.network.errors import NetworkError, UnsupportedError
 from model.network.exact.chain.routes import NOBODY, TOO_MANY
 from model.network.exact.chain.states import State, States
 from model.network.exact.solution import Figures
-from model.network.overload import most_work
+from model.network.limits import most_work
 
 MOST_STATES = 10_000
 MOST_CUSTOMERS = 1_000

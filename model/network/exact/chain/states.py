@@ -13,7 +13,7 @@ import numpy as np
 from model.network.arrays import Arrays, Ints
 from model.network.errors import UnsupportedError
 from model.network.exact.chain.routes import MOST_KINDS, NOBODY, TOO_MANY, Routes
-from model.network.overload import water_filling
+from model.network.limits import water_filling
 
 State = tuple[tuple[int, ...], ...]
 Places = list[list[int]]

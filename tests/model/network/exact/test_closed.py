@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.network.exact.convolution import Convolution, convolution
+from model.network.exact.convolution import Convolution
 from tests.oracles.bounds import asymptotic, balanced_job, proportional
 from tests.oracles.markov_network import MarkovNetwork, MarkovStation, Phases, cyclic_routing, solve_markov
 from tests.oracles.mean_value import exact_mva
@@ -24,7 +24,7 @@ def _random(seed: int, servers: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray
 @pytest.mark.parametrize("seed", range(12))
 def test_convolution_is_exact_mva_for_single_servers(seed: int) -> None:
     n, d, m, z = _random(seed, (1, -1))
-    a, b = exact_mva(n, d, m, z), convolution(n, d, m, z)
+    a, b = exact_mva(n, d, m, z), Convolution(n, d, m, z).solve()
     for x, y in zip(a, b, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
 
@@ -39,7 +39,7 @@ def test_convolution_is_the_markov_chain_for_several_servers(seed: int) -> None:
     stations.append(MarkovStation(tuple(Phases.exponential(float(x)) for x in z), "delay", -1))
     routing = (cyclic_routing(np.ones(len(stations))),) * len(n)
     chain = solve_markov(MarkovNetwork(tuple(stations), tuple(int(x) for x in n), routing))
-    solved = convolution(n, d, m, z)
+    solved = Convolution(n, d, m, z).solve()
     np.testing.assert_allclose(chain.queue_length[:-1], solved.queue_length, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(chain.throughput[-1], solved.throughput, rtol=1e-8)
 
@@ -51,7 +51,7 @@ def test_first_come_first_served_chain_has_product_form_for_equal_exponential_se
         MarkovStation((Phases.exponential(2.0), Phases.exponential(3.0)), "delay", -1),
     )
     chain = solve_markov(MarkovNetwork(stations, (3, 2), (cyclic_routing([1, 1]),) * 2))
-    solved = convolution([3, 2], [[1.0, 1.0]], [2], [2.0, 3.0])
+    solved = Convolution([3, 2], [[1.0, 1.0]], [2], [2.0, 3.0]).solve()
     np.testing.assert_allclose(chain.queue_length[0], solved.queue_length[0], rtol=1e-9)
 
 
@@ -73,7 +73,7 @@ def test_sharing_is_insensitive_to_the_shape_of_service() -> None:
 )
 def test_operational_laws_hold(demands: list[float], servers: list[int], users: int, think: float) -> None:
     m = servers[: len(demands)]
-    result = convolution([users], np.array(demands)[:, None], m, [think])
+    result = Convolution([users], np.array(demands)[:, None], m, [think]).solve()
     x = result.throughput[0]
     np.testing.assert_allclose(result.queue_length.sum() + x * think, users, rtol=1e-9)
     np.testing.assert_allclose(result.residence.sum() + think, users / x, rtol=1e-9)
@@ -98,8 +98,8 @@ def test_throughput_grows_with_users_and_order_of_classes_does_not_matter() -> N
     d = np.array([[1.0, 0.4], [0.5, 1.2]])
     x = Convolution([40], d[:, :1], [2, 1], [3.0]).throughput_by_population()
     assert np.all(np.diff(x) > -1e-12)
-    straight = convolution([3, 5], d, [2, 1], [1.0, 2.0])
-    turned = convolution([5, 3], d[:, ::-1], [2, 1], [2.0, 1.0])
+    straight = Convolution([3, 5], d, [2, 1], [1.0, 2.0]).solve()
+    turned = Convolution([5, 3], d[:, ::-1], [2, 1], [2.0, 1.0]).solve()
     np.testing.assert_allclose(straight.throughput, turned.throughput[::-1], rtol=1e-12)
 
 
@@ -110,8 +110,8 @@ def test_three_hundred_servers_and_five_hundred_users_are_stable() -> None:
 
 def test_a_load_dependent_station_says_several_servers_otherwise() -> None:
     d, z = np.array([[1.0, 0.7], [0.3, 0.6]]), [1.0, 2.0]
-    as_servers = convolution([3, 4], d, [3, 1], z)
-    as_rates = convolution([3, 4], d, [1, 1], z, {0: [1, 2, 3]})
+    as_servers = Convolution([3, 4], d, [3, 1], z).solve()
+    as_rates = Convolution([3, 4], d, [1, 1], z, {0: [1, 2, 3]}).solve()
     np.testing.assert_allclose(as_servers.queue_length, as_rates.queue_length, rtol=1e-10)
     falling = Convolution([6], [[1.0]], [1], [2.0], {0: [1.0, 1.5, 1.2]})
     assert falling.marginal(0).sum() == pytest.approx(1.0)
@@ -120,5 +120,5 @@ def test_a_load_dependent_station_says_several_servers_otherwise() -> None:
 
 def test_many_users_with_long_think_times_approach_poisson_arrivals() -> None:
     rate, users = 1.5, 4000
-    closed = convolution([users], [[1.0]], [2], [users / rate])
+    closed = Convolution([users], [[1.0]], [2], [users / rate]).solve()
     assert closed.residence[0, 0] == pytest.approx(mmc(rate, 1.0, 2).response, rel=6e-3)

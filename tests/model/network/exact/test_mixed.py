@@ -8,7 +8,7 @@ from model.network import Smt, Station
 from model.network.arrays import as_arrays
 from model.network.exact import solve
 from model.network.exact.chain import markov_chain
-from model.network.exact.convolution import convolution
+from model.network.exact.convolution import Convolution
 from model.network.exact.product_form import mixed_product_form
 from tests.model.network.simulator.build import closed_class, network, open_class, visit
 from tests.oracles.markov_network import MarkovNetwork, MarkovStation, Phases, solve_markov, with_sources
@@ -31,7 +31,7 @@ def test_mixed_network_is_its_markov_chain() -> None:
 
 def test_mixed_network_with_nothing_open_is_closed_and_the_other_way_round() -> None:
     alone = mixed_product_form([1e-12], [[1.0]], [3], [[0.5]], [2], [1.0])
-    assert alone.closed_throughput[0] == pytest.approx(convolution([3], [[0.5]], [2], [1.0]).throughput[0])
+    assert alone.closed_throughput[0] == pytest.approx(Convolution([3], [[0.5]], [2], [1.0]).solve().throughput[0])
     opened = mixed_product_form([1.2], [[1.0]], [1], [[1e-9]], [2], [1.0])
     assert opened.open_residence[0, 0] == pytest.approx(mmc(1.2, 1.0, 2).response, rel=1e-6)
 

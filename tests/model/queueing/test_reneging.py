@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from model.queueing.ziip import reneging
+from model.queueing.multiserver import reneging
 
 
 def by_integration(load: float, servers: int, patience: float) -> float:
