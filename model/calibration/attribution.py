@@ -74,46 +74,46 @@ def candidates(h: History, bare: Sequence[int], others: Sequence[int]) -> dict[i
     Direct evidence comes first: the classes that SMF 72.3 names as served, then the only class of a workload with one
     class of regions. Classes with such evidence have no part in other regions.
     """
-    found = {}
+    by_region = {}
     for region in others:
         names = h.serves.get(h.classes[region], ())
         if names:
-            told = OF_GROUPS if h.classes[region] in h.hosts else ONLY_SERVED
-            found[region] = Candidates(tuple(c for c in bare if h.classes[c] in names), told)
-    served_classes = {c for one in found.values() for c in one.classes}
+            evidence = OF_GROUPS if h.classes[region] in h.hosts else ONLY_SERVED
+            by_region[region] = Candidates(tuple(c for c in bare if h.classes[c] in names), evidence)
+    served_classes = {c for one in by_region.values() for c in one.classes}
     for workload in filter(None, dict.fromkeys(h.workloads)):
-        own = tuple(c for c in bare if h.workloads[c] == workload and c not in served_classes)
-        regions = [region for region in others if h.workloads[region] == workload and region not in found]
-        if len(own) == len(regions) == 1:
-            found[regions[0]] = Candidates(own, ONLY_OF_WORKLOAD)
-    direct = {c for one in found.values() for c in one.classes}
+        members = tuple(c for c in bare if h.workloads[c] == workload and c not in served_classes)
+        regions = [region for region in others if h.workloads[region] == workload and region not in by_region]
+        if len(members) == len(regions) == 1:
+            by_region[regions[0]] = Candidates(members, ONLY_OF_WORKLOAD)
+    direct = {c for one in by_region.values() for c in one.classes}
     rest = Candidates(tuple(c for c in bare if c not in direct), "")
-    return {region: found.get(region, rest) for region in others}
+    return {region: by_region.get(region, rest) for region in others}
 
 
-def _directly(known: Mapping[int, Candidates]) -> dict[int, int]:
+def _directly(by_region: Mapping[int, Candidates]) -> dict[int, int]:
     """Regions that serve one class, with that class, which no regions of several classes serve."""
-    shared = {c for one in known.values() if len(one.classes) > 1 for c in one.classes}
-    alone = {region: one.classes[0] for region, one in known.items() if one.evidence and len(one.classes) == 1}
+    shared = {c for one in by_region.values() if len(one.classes) > 1 for c in one.classes}
+    alone = {region: one.classes[0] for region, one in by_region.items() if one.evidence and len(one.classes) == 1}
     return {region: c for region, c in alone.items() if c not in shared}
 
 
 def attribute_cpu(h: History, bare: Sequence[int], others: Sequence[int]) -> Attribution:
     """CPU of the ``others``, classes without transactions, as that of the ``bare``, classes without CPU."""
-    known = candidates(h, bare, others)
+    by_region = candidates(h, bare, others)
     cp_s, ziip_s, on_cp_s = (np.nan_to_num(one) for one in (h.cp_s, h.ziip_s, h.ziip_on_cp_s))
-    direct = _directly(known)
+    direct = _directly(by_region)
     evidence, most = dict[int, str](), dict[int, tuple[float, int]]()
     for region, c in direct.items():
         most[c] = max(most.get(c, (0.0, region)), (float(cp_s[:, region].sum()), region))
         for column in (cp_s, ziip_s, on_cp_s):
             column[:, c] += column[:, region]
             column[:, region] = 0.0
-        evidence[c] = known.pop(region).evidence
+        evidence[c] = by_region.pop(region).evidence
     parts: dict[tuple[int, str], list[tuple[Fit, Array]]] = {}
     regions: dict[int, tuple[int, ...]] = {}
     steps: dict[int, Step] = {}
-    for region, (those, told) in known.items():
+    for region, (those, origin) in by_region.items():
         if not those:
             continue
         ended, chosen = h.ended[:, list(those)], list(those)
@@ -123,26 +123,27 @@ def attribute_cpu(h: History, bare: Sequence[int], others: Sequence[int]) -> Att
         sampled = active_s is not None and bool((active_s.sum(axis=0) > 0).all())
         eligible = ziip_s[:, region] + on_cp_s[:, region]
         for engine, cpu in (("cp", cp_s[:, region] - on_cp_s[:, region]), ("ziip", eligible)):
-            found = None
+            posterior = None
             if cpu.sum() > 1e-6 * h.busy_s.sum():
                 step = last_step(cpu, np.column_stack([h.seconds, ended]), h.day)
                 steps |= {} if step is None or engine == "ziip" else {region: step}
                 since = slice(0 if step is None else step.first, None)
                 active = None if active_s is None else active_s[since]
-                found = attribution_regression(
+                posterior = attribution_regression(
                     cpu[since], ended[since], inside_s, h.seconds[since], h.day[since], active
                 )
-            if found is None:
+            if posterior is None:
                 continue
             regions[region] = those
-            drawn = np.maximum(found.drawn(f"{h.system_id} {h.classes[region]} {engine} divided"), 0.0)
+            drawn = np.maximum(posterior.drawn(f"{h.system_id} {h.classes[region]} {engine} divided"), 0.0)
             whole = np.maximum(cpu, 1e-12)
             for k, c in enumerate(those):
-                among = {"": "", OF_GROUPS: AMONG_GROUPED}.get(told, AMONG_SERVED)
+                among = {"": "", OF_GROUPS: AMONG_GROUPED}.get(origin, AMONG_SERVED)
                 evidence[c] = (BY_SAMPLES if sampled else BY_REGRESSION) + among
-                own = Fit(found.mean[[k + 1]], found.cov[[k + 1]][:, [k + 1]], found.scale, found.bic, found.dependence)
-                parts.setdefault((c, engine), []).append((own, drawn[:, k + 1]))
-                moved = np.minimum(own.mean[0] * ended[:, k], cpu)
+                own_mean, own_cov = posterior.mean[[k + 1]], posterior.cov[[k + 1]][:, [k + 1]]
+                share_fit = replace(posterior, mean=own_mean, cov=own_cov)
+                parts.setdefault((c, engine), []).append((share_fit, drawn[:, k + 1]))
+                moved = np.minimum(share_fit.mean[0] * ended[:, k], cpu)
                 most[c] = max(most.get(c, (0.0, region)), (float(moved.sum()), region))
                 if engine == "cp":
                     cp_s[:, c], cp_s[:, region] = cp_s[:, c] + moved, cp_s[:, region] - moved
@@ -151,7 +152,7 @@ def attribute_cpu(h: History, bare: Sequence[int], others: Sequence[int]) -> Att
                         share = moved * column[:, region] / whole
                         for one in (column,) if also is None else (column, also):
                             one[:, c], one[:, region] = one[:, c] + share, one[:, region] - share
-    costs = {key: _added(found) for key, found in parts.items()}
+    costs = {key: _added(posterior) for key, posterior in parts.items()}
     served_by = {c: region for c, (_, region) in most.items()}
     importance = h.importance.copy()
     for c, region in served_by.items():
@@ -198,10 +199,10 @@ def attribution_regression(
         return non_negative_fit(design, cpu_s, weight, day, [0.0, level], [usual, 10.0 * level], [usual, level])
 
     alike = np.ones(ended.shape[1])
-    together = pooled(alike)
-    if together.bic > flat.bic - FOLLOWS or together.mean[1] <= 0:
+    common = pooled(alike)
+    if common.bic > flat.bic - FOLLOWS or common.mean[1] <= 0:
         return None
-    costs = [together.mean[1] * alike]
+    costs = [common.mean[1] * alike]
     if inside_s.all():
         longer = inside_s * total.sum() / float(inside_s @ ended.sum(axis=0))
         costs.append(max(float(pooled(longer).mean[1]), 1e-3 * level) * longer)
@@ -210,12 +211,12 @@ def attribution_regression(
         each = active_s.sum(axis=0) / np.maximum(ended.sum(axis=0), 1.0)
         longer = each * total.sum() / float(each @ ended.sum(axis=0))
         costs, spreads = [max(float(pooled(longer).mean[1]), 1e-3 * level) * longer], [SAMPLED, *POOLED]
-    design, best, found = np.column_stack([seconds, ended]), np.inf, together
+    design, best, chosen = np.column_stack([seconds, ended]), np.inf, common
     for cost, spread in product(costs, spreads):
         prior, sd = np.array([0.0, *cost]), np.array([usual, *spread * cost])
         one = non_negative_fit(design, cpu_s, weight, day, prior, sd, [usual, *cost])
         posterior_var = np.minimum(np.diag(one.cov), sd**2)
         criterion = one.bic + float(np.sum(((one.mean - prior) / sd)[1:] ** 2 + np.log(sd**2 / posterior_var)[1:]))
         if criterion < best:
-            best, found = criterion, one
-    return found
+            best, chosen = criterion, one
+    return chosen

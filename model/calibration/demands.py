@@ -87,18 +87,18 @@ def _by_day(day: NDArray[np.int64], top: Array, bottom: Array) -> tuple[Array, A
 
 
 def stream_law(
-    h: History, c: int, found: Demand, driver: str, name: str, engine: str, drawn: Array | None = None
+    h: History, c: int, fitted: Demand, driver: str, name: str, engine: str, drawn: Array | None = None
 ) -> DemandModel:
     """A usage law of a stream: engines in use against its rate; ``drawn`` (draws, p) if not of its own posterior."""
     rate = h.ended[:, c] / h.seconds
     reference = float(np.quantile(rate[rate > 0], 0.95))
-    drawn = found.fit.drawn(name) if drawn is None else drawn
-    mean = found.fit.mean
-    fixed, each = (mean[0], mean[1]) if found.fixed else (0.0, mean[0])
-    fixed_draws, each_draws = (drawn[:, 0], drawn[:, 1]) if found.fixed else (np.zeros(len(drawn)), drawn[:, 0])
+    drawn = fitted.fit.drawn(name) if drawn is None else drawn
+    mean = fitted.fit.mean
+    fixed, each = (mean[0], mean[1]) if fitted.fixed else (0.0, mean[0])
+    fixed_draws, each_draws = (drawn[:, 0], drawn[:, 1]) if fitted.fixed else (np.zeros(len(drawn)), drawn[:, 0])
     scale = max(fixed + each * reference, 1e-12)
     z = normal_scores(2, f"{name} scatter")
-    scatter = math.hypot(SCATTER, found.spread)
+    scatter = math.hypot(SCATTER, fitted.spread)
     nothing = np.zeros(len(drawn))
     return DemandModel(
         regressor=driver,
@@ -107,7 +107,7 @@ def stream_law(
         reference_rate=reference,
         scale=scale,
         support=(float(np.quantile(rate[rate > 0], 0.01)), float(rate.max())),
-        points=len(np.unique(h.day[found.first :])),
+        points=len(np.unique(h.day[fitted.first :])),
         coef=with_centre(
             [fixed / scale, each * reference / scale, 0.0],
             np.column_stack([fixed_draws / scale, each_draws * reference / scale, nothing]),
@@ -118,17 +118,17 @@ def stream_law(
 
 
 def driven_law(
-    x: Array, found: Fit, used: list[bool], driver: str, name: str, level: int, part: bool, drift: float = DRIFT
+    x: Array, fitted: Fit, used: list[bool], driver: str, name: str, level: int, part: bool, drift: float = DRIFT
 ) -> DemandModel:
     """A law of work that is driven by other work: fixed engines, and a share of the driver with its bend; ``drift`` is
     the relative deviation for each e-fold outside the data."""
     reference = max(float(np.quantile(x, 0.95)), 1e-9)
-    drawn = found.drawn(name)
+    drawn = fitted.drawn(name)
     coef, draws = np.zeros(3), np.zeros((len(drawn), 3))
     positions = [i for i, use in enumerate(used) if use]
     factors = np.array([1.0, reference, reference**2])
     for column, i in enumerate(positions):
-        coef[i], draws[:, i] = found.mean[column] * factors[i], drawn[:, column] * factors[i]
+        coef[i], draws[:, i] = fitted.mean[column] * factors[i], drawn[:, column] * factors[i]
     # The bend is nil at the reference: x^2 = x (x - 1) + x.
     coef[1], draws[:, 1] = coef[1] + coef[2], draws[:, 1] + draws[:, 2]
     scale = max(float(coef[:2].sum()), 1e-9)
@@ -157,10 +157,10 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> tuple[BusyCost, float]:
     growths, variances = [], []
     for c in streams:
         cpu = h.cp_s[:, c] - h.ziip_on_cp_s[:, c]
-        found = demand(h, c, cpu)
+        fitted = demand(h, c, cpu)
         kept = np.isfinite(cpu) & (h.ended[:, c] > 0)
-        kept[: found.first] = False
-        ended, seconds, each = h.ended[kept, c], h.seconds[kept], float(found.fit.mean[-1])
+        kept[: fitted.first] = False
+        ended, seconds, each = h.ended[kept, c], h.seconds[kept], float(fitted.fit.mean[-1])
         if kept.sum() < 10 or each <= 0:
             continue
         engines = cpu[kept].sum() / seconds.sum()
@@ -168,9 +168,9 @@ def cost_by_busy(h: History, streams: Sequence[int]) -> tuple[BusyCost, float]:
         expected = each * ended
         for _ in range(PASSES):
             # What the class happened to use beyond its own law made the engines busy, and is no effect of it.
-            beside = np.zeros(len(h.seconds))
-            beside[kept] = np.maximum(h.busy_s[kept] - cpu[kept] + expected, 0.0)
-            design = np.column_stack([seconds, ended, ended * (_utilization(h, beside)[kept] - usual)])
+            others_s = np.zeros(len(h.seconds))
+            others_s[kept] = np.maximum(h.busy_s[kept] - cpu[kept] + expected, 0.0)
+            design = np.column_stack([seconds, ended, ended * (_utilization(h, others_s)[kept] - usual)])
             one = fit(design, cpu[kept], 1.0 / np.maximum(ended, 1.0), h.day[kept], prior, spread)
             expected = design @ one.mean
         # What the prior says is taken out again, so that classes that cannot tell do not count.
@@ -209,14 +209,14 @@ def uncaptured(h: History, captured: Array) -> DemandModel:
     zIIP work on CPs is among the captured where no less of it says as much. Intervals in which a class has transactions
     and no CPU figure say nothing, and those in which the engines are full next to nothing beside others.
     """
-    known = ~(np.isnan(h.cp_s) & (h.ended > 0)).any(axis=1)
-    known |= not known.any()
-    name, day = f"{h.system_id} uncaptured", h.day[known]
-    y = ((h.busy_s - captured) / h.seconds)[known]
+    complete = ~(np.isnan(h.cp_s) & (h.ended > 0)).any(axis=1)
+    complete |= not complete.any()
+    name, day = f"{h.system_id} uncaptured", h.day[complete]
+    y = ((h.busy_s - captured) / h.seconds)[complete]
     drivers = {CAPTURED: captured, CAPTURED_BUT_ZIIP: captured - h.ziip_on_cp_s.sum(axis=1)}
-    columns = {driver: (work / h.seconds)[known] for driver, work in drivers.items()}
+    columns = {driver: (work / h.seconds)[complete] for driver, work in drivers.items()}
     # The errors are those of one y: they vary as the captured does, whichever drives it.
-    idle = 1.0 - (h.busy_s / h.engines / h.seconds)[known]
+    idle = 1.0 - (h.busy_s / h.engines / h.seconds)[complete]
     weight = np.clip(idle / (1.0 - CROWDED), LEAST, 1.0) / np.maximum(columns[CAPTURED], 0.02 * columns[CAPTURED].max())
 
     def against(x: Array, degree: int) -> Fit:
@@ -250,8 +250,8 @@ def ziip_pool(h: History, streams: list[int], usage: dict[str, DemandModel]) -> 
     gain = normal_samples(1.0 + GAIN, GAIN_SD, f"{name} gain")
     if smt:
         x = busy * (h.density - 1.0)
-        found = fit(x[:, None], on_zip / h.seconds - busy, 1.0 / np.maximum(busy, 0.01), h.day, [GAIN], [GAIN_SD])
-        centre, sd = 1.0 + float(np.clip(found.mean[0], 0.0, 0.9)), float(np.sqrt(found.cov[0, 0]))
+        fitted = fit(x[:, None], on_zip / h.seconds - busy, 1.0 / np.maximum(busy, 0.01), h.day, [GAIN], [GAIN_SD])
+        centre, sd = 1.0 + float(np.clip(fitted.mean[0], 0.0, 0.9)), float(np.sqrt(fitted.cov[0, 0]))
         gain = normal_samples(centre, sd, f"{name} gain")
     threads = 2.0 if smt else 1.0
     work = on_zip[used] / h.seconds[used]

@@ -35,15 +35,15 @@ def with_device_waits(h: History, ios: Array) -> History:
     Args:
         ios: (I, C) requests to devices of each class.
     """
-    found, devices = dict(h.waited_s), {}
+    waited_s, devices = dict(h.waited_s), {}
     for called, group in h.devices.items():
         requests = _requests(h, group, h.ended if group.waited_s is None else np.nan_to_num(ios))
         if requests is not None:
             waited = _waits(h, group, requests)
             # Transactions may wait for a resource of the same name.
             name = called if called not in h.waited_s else f"{called} volumes"
-            found[name], devices[name] = waited, group
-    return replace(h, waited_s=found, devices=devices)
+            waited_s[name], devices[name] = waited, group
+    return replace(h, waited_s=waited_s, devices=devices)
 
 
 def _requests(h: History, group: Devices, ios: Array) -> Array | None:
@@ -68,17 +68,17 @@ def _waits(h: History, group: Devices, requests: Array) -> Array:
     )
     waited = total_s[:, None] * requests / np.maximum(requests.sum(axis=1), 1e-12)[:, None]
     response_s = np.nansum(h.response_ms * h.ended, axis=0) / 1e3
-    own = waited.sum(axis=0) <= MOST_OF_RESPONSE * response_s
-    return np.where(own, waited, 0.0)
+    plausible = waited.sum(axis=0) <= MOST_OF_RESPONSE * response_s
+    return np.where(plausible, waited, 0.0)
 
 
-def with_neighbours(h: History, found: Mapping[str, History]) -> History:
+def with_neighbours(h: History, histories: Mapping[str, History]) -> History:
     """The history with what is known of other LPARs from their own records.
 
     Volumes of a group also work for the LPARs of the machine that have one of the same name, whose work varies as that
     of their classes does; a coupling facility for every LPAR that reports the same of it.
     """
-    every = [one for one in found.values() if one is not h]
+    every = [one for one in histories.values() if one is not h]
     h = _with_shared_facilities(h, every)
     if h.machine is None or not h.machine.name:
         return h
@@ -110,10 +110,10 @@ def _with_shared_facilities(h: History, others: Sequence[History]) -> History:
             covered = _meanwhile(h, one, one.seconds) > (1.0 - SAME_BUSY) * h.seconds
             if _alike(group.busy_s[covered], _meanwhile(h, one, other.busy_s)[covered]):
                 theirs += _meanwhile(h, one, other.requests)
-        own = group.requests / np.maximum(group.requests + theirs, 1e-12)
-        groups[name] = replace(group, busy_s=group.busy_s * own, others_s=group.busy_s * (1.0 - own))
+        share = group.requests / np.maximum(group.requests + theirs, 1e-12)
+        groups[name] = replace(group, busy_s=group.busy_s * share, others_s=group.busy_s * (1.0 - share))
         if name in waited:
-            waited[name] = waited[name] * own[:, None]
+            waited[name] = waited[name] * share[:, None]
     return replace(h, devices=groups, waited_s=waited)
 
 

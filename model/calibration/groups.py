@@ -62,9 +62,9 @@ def shares(counted: Array, ended: Array) -> Array | None:
     if whole <= 0 or not ended.any():
         return None
     scale = np.maximum(np.sqrt(counted), 1.0)
-    found = np.asarray(lsq_linear(ended / scale[:, None], counted / scale, bounds=(0.0, 1.0)).x, float)
-    found = np.where(found < WHOLE, 0.0, np.where(found > 1.0 - WHOLE, 1.0, found))
-    return found if np.abs(counted - ended @ found).sum() <= UNEXPLAINED * whole else None
+    part = np.asarray(lsq_linear(ended / scale[:, None], counted / scale, bounds=(0.0, 1.0)).x, float)
+    part = np.where(part < WHOLE, 0.0, np.where(part > 1.0 - WHOLE, 1.0, part))
+    return part if np.abs(counted - ended @ part).sum() <= UNEXPLAINED * whole else None
 
 
 def with_group_regions(h: History) -> History:
@@ -164,13 +164,13 @@ def with_components(parameters: SystemParameters, history: History) -> SystemPar
     mixes: dict[str, dict[str, float]] = {}
     notes = list(parameters.notes)
     for name, counted in history.groups.ended.items():
-        found = shares(counted, streams)
-        if found is None:
+        mix = shares(counted, streams)
+        if mix is None:
             if counted.any():
                 notes.append(f"{name}: excluded, because its transactions are not those of the service classes with "
                 "CPU")
         elif name not in names:
-            mixes[name] = {names[i]: float(share) for i, share in enumerate(found) if share > 0}
+            mixes[name] = {names[i]: float(share) for i, share in enumerate(mix) if share > 0}
     demands = dict(parameters.demands)
     workloads = {workload for workload, _ in history.groups.cpu_s}
     for name in mixes:

@@ -106,13 +106,13 @@ def shrunk(seen: float, sd: float) -> tuple[float, float]:
 
 def fit(first: int, logs: Array) -> Fitted:
     """The model of consecutive days from ``first`` (days since 1970) on, (days,) logarithms, NaN for none."""
-    found = _fit(first, logs)
-    residual = np.abs(found.adjusted - found.smoothed)
+    fitted = _fit(first, logs)
+    residual = np.abs(fitted.adjusted - fitted.smoothed)
     usual = 1.4826 * float(np.nanmedian(residual))
     outlying = residual > OUTLYING * max(usual, 1e-6)
     if outlying.any() and (~np.isnan(logs) & ~outlying).sum() >= FEWEST_DAYS:
         return _fit(first, np.where(outlying, np.nan, logs))
-    return found
+    return fitted
 
 
 def _fit(first: int, logs: Array) -> Fitted:
@@ -120,9 +120,9 @@ def _fit(first: int, logs: Array) -> Fitted:
     from statsmodels.tsa.statespace.structural import UnobservedComponents
 
     weekday = (first + 3 + np.arange(len(logs))) % 7
-    known = np.unique(weekday[~np.isnan(logs)])
+    weekdays = np.unique(weekday[~np.isnan(logs)])
     # Effects of the days of the week add up to nothing.
-    columns = [(weekday == day) * 1.0 - (weekday == known[-1]) for day in known[:-1]]
+    columns = [(weekday == day) * 1.0 - (weekday == weekdays[-1]) for day in weekdays[:-1]]
     ends = _month_ends(first, len(logs))
     has_ends = (ends * ~np.isnan(logs)).sum() >= FEWEST_MONTH_ENDS
     design = np.column_stack([*columns, *([ends] if has_ends else [])])
@@ -134,8 +134,8 @@ def _fit(first: int, logs: Array) -> Fitted:
     names = dict(zip(results.model.param_names, results.params, strict=True))
     effects = results.smoothed_state[2:, -1]
     levels = np.zeros(7)
-    levels[known[:-1]] = effects[: len(known) - 1]
-    levels[known[-1]] = -effects[: len(known) - 1].sum()
+    levels[weekdays[:-1]] = effects[: len(weekdays) - 1]
+    levels[weekdays[-1]] = -effects[: len(weekdays) - 1].sum()
     return Fitted(
         slope=float(results.smoothed_state[1, -1]),
         slope_sd=math.sqrt(max(float(results.smoothed_state_cov[1, 1, -1]), 0.0)),

@@ -263,9 +263,9 @@ def without_miscounts(h: History) -> tuple[History, list[str]]:
     counted = (h.ended >= FEWEST_COUNTED) & (h.cp_s > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         cost = np.where(counted, h.cp_s / h.ended, np.nan)
-    told = counted.sum(axis=0) * SELDOM >= 1.0
+    often = counted.sum(axis=0) * SELDOM >= 1.0
     usual = np.full(len(h.classes), np.nan)
-    usual[told] = np.nanmedian(cost[:, told], axis=0)
+    usual[often] = np.nanmedian(cost[:, often], axis=0)
     cheap = np.asarray(cost < usual / TOO_MANY)
     wrong = cheap & (cheap.sum(axis=0) <= SELDOM * counted.sum(axis=0))
     if not wrong.any():
@@ -287,22 +287,23 @@ def below_service(h: History, streams: Sequence[int]) -> tuple[list[int], list[s
     whom not even all engines together would be so fast, whose responses are of other transactions."""
     most, impossible, notes = float((h.engines + h.ziips * h.density).max()), [], []
     for c in streams:
-        known = np.isfinite(h.response_ms[:, c]) & np.isfinite(h.cp_s[:, c]) & (h.ended[:, c] > 0)
-        if not known.any():
+        complete = np.isfinite(h.response_ms[:, c]) & np.isfinite(h.cp_s[:, c]) & (h.ended[:, c] > 0)
+        if not complete.any():
             continue
-        ended = h.ended[known, c]
-        response = float(np.average(h.response_ms[known, c], weights=ended))
-        service = 1e3 * float((h.cp_s[known, c] + h.ziip_s[known, c]).sum() / ended.sum())
+        ended = h.ended[complete, c]
+        response = float(np.average(h.response_ms[complete, c], weights=ended))
+        service = 1e3 * float((h.cp_s[complete, c] + h.ziip_s[complete, c]).sum() / ended.sum())
         if response >= service:
             continue
-        said = f"{h.classes[c]}: its response of {response:.3g} ms is less than the {service:.3g} ms of CPU of a "
+        opening = f"{h.classes[c]}: its response of {response:.3g} ms is less than the {service:.3g} ms of CPU of a "
         if response * most < service:
             impossible.append(c)
-            notes.append(f"{said}transaction: its response time is not predicted; check whether it counts other "
+            notes.append(f"{opening}transaction: its response time is not predicted; check whether it counts other "
             "transactions")
         else:
             notes.append(
-                f"{said}transaction: its work is assumed to run in parallel; check whether it counts other transactions"
+                f"{opening}transaction: its work is assumed to run in parallel; "
+                "check whether it counts other transactions"
             )
     return impossible, notes
 

@@ -53,21 +53,21 @@ def histories(
     Returns:
         By system id; by system and SMF identifier (``system/SID``) where a system has several LPARs.
     """
-    found = {}
+    by_name = {}
     for (system, sid), part in utilization.groupby(["system_id", "smf_sid"], sort=True):
         siblings = utilization.loc[utilization["system_id"] == system, "smf_sid"].nunique()
         name = str(system) if siblings == 1 else f"{system}/{sid}"
-        own = classes[classes["interval_key"].isin(part["interval_key"])]
-        built = _history(name, str(sid), part, own, transactions, costs, states, devices)
+        of_lpar = classes[classes["interval_key"].isin(part["interval_key"])]
+        built = _history(name, str(sid), part, of_lpar, transactions, costs, states, devices)
         if built is not None:
-            about = systems[(systems["system_id"] == system) & (systems["smf_sid"] == sid)]
-            kind = str(about["cpc_type"].iloc[0] or "") if len(about) else ""
+            described = systems[(systems["system_id"] == system) & (systems["smf_sid"] == sid)]
+            kind = str(described["cpc_type"].iloc[0] or "") if len(described) else ""
             built = replace(built, cpc_type=kind)
             if serving is not None:
                 built = replace(built, serves=_serves(serving[serving["interval_key"].isin(part["interval_key"])]))
             built = with_jobs_in_progress(with_group_regions(built))
-            found[name] = built if machines is None else _on_machine(built, machines)
-    return {name: with_neighbours(history, found) for name, history in found.items()}
+            by_name[name] = built if machines is None else _on_machine(built, machines)
+    return {name: with_neighbours(history, by_name) for name, history in by_name.items()}
 
 
 def _history(
@@ -153,25 +153,25 @@ def _history(
 
 def _devices(devices: pd.DataFrame | None, keys: pd.Index) -> dict[str, Devices]:
     """Groups of volumes and coupling facilities by name."""
-    found = {}
+    groups = {}
     for name, part in () if devices is None else devices[devices["interval_key"].isin(keys)].groupby("name"):
-        own = part.set_index("interval_key").reindex(keys)
+        rows = part.set_index("interval_key").reindex(keys)
         requests, busy_s, waited_s = (
-            own[column].astype(float).fillna(0.0).to_numpy() for column in ("requests", "busy_s", "waited_s")
+            rows[column].astype(float).fillna(0.0).to_numpy() for column in ("requests", "busy_s", "waited_s")
         )
-        waits = bool(own["waited_s"].notna().any())
-        found[str(name)] = Devices(float(own["servers"].median()), requests, busy_s, waited_s if waits else None)
-    return found
+        waits = bool(rows["waited_s"].notna().any())
+        groups[str(name)] = Devices(float(rows["servers"].median()), requests, busy_s, waited_s if waits else None)
+    return groups
 
 
 def _serves(serving: pd.DataFrame) -> dict[str, frozenset[str]]:
     """Classes that each class of address spaces serves, without those seen by chance."""
     times = serving.groupby(["class_name", "served_class_name"])["times_served"].sum().astype(float)
-    found: dict[str, frozenset[str]] = {}
+    served: dict[str, frozenset[str]] = {}
     for name, part in times.groupby(level=0):
         often = part[part >= SERVED_PART * part.sum()]
-        found[str(name)] = frozenset(map(str, often.index.get_level_values(1)))
-    return found
+        served[str(name)] = frozenset(map(str, often.index.get_level_values(1)))
+    return served
 
 
 def _named_waits(states: pd.DataFrame | None, table: Callable[[pd.DataFrame, str], Array]) -> dict[str, Any]:
@@ -210,13 +210,13 @@ def _samples(
 def _report_classes(classes: pd.DataFrame, keys: pd.Index, names: tuple[str, ...], ended: Array) -> dict[str, str]:
     """Service class by the report class that counts the same transactions."""
     reports = classes[(classes["class_kind"] == "report_class") & (classes["transactions_ended"] > 0)]
-    found = {}
+    by_class = {}
     for report, part in reports.groupby("class_name"):
         counted = part.groupby("interval_key")["transactions_ended"].sum().reindex(keys).fillna(0.0).to_numpy(float)
         same = [name for i, name in enumerate(names) if counted.sum() > 0 and np.array_equal(counted, ended[:, i])]
         if len(same) == 1:
-            found[same[0]] = str(report)
-    return found
+            by_class[same[0]] = str(report)
+    return by_class
 
 
 def _on_machine(history: History, machines: pd.DataFrame) -> History:
@@ -226,35 +226,35 @@ def _on_machine(history: History, machines: pd.DataFrame) -> History:
     of the others of a machine.
     """
     cps = machines[(machines["engine_type"] == "CP") & (machines["interval_s"] > 0)]
-    own = cps[cps["smf_sid"] == history.smf_sid].sort_values("interval_start_utc")
-    if own.empty:
+    of_lpar = cps[cps["smf_sid"] == history.smf_sid].sort_values("interval_start_utc")
+    if of_lpar.empty:
         return history
-    name = str(own["machine"].iloc[-1])
+    name = str(of_lpar["machine"].iloc[-1])
     here = cps[cps["machine"] == name]
     physical = here["lpar_name"].str.upper().isin(PHYSICAL)
     shared = ~physical & here["is_dedicated"].eq(False)
-    others = here[shared & (here["lpar_name"] != own["lpar_name"].iloc[-1])]
+    others = here[shared & (here["lpar_name"] != of_lpar["lpar_name"].iloc[-1])]
     dispatched = others.groupby(["lpar_name", "interval_start_utc"])["dispatch_s"].sum()
-    latest = here[~physical & (here["interval_start_utc"] == own["interval_start_utc"].iloc[-1])]
-    dedicated = bool(own["is_dedicated"].iloc[-1])
+    latest = here[~physical & (here["interval_start_utc"] == of_lpar["interval_start_utc"].iloc[-1])]
+    dedicated = bool(of_lpar["is_dedicated"].iloc[-1])
     if dedicated and len(latest) > 1:
         return history
-    weight = 1.0 if dedicated else float(own["weight"].iloc[-1] or 0.0)
+    weight = 1.0 if dedicated else float(of_lpar["weight"].iloc[-1] or 0.0)
     sharing = latest[latest["is_dedicated"].eq(False)]
-    lpar = str(own["lpar_name"].iloc[-1])
+    lpar = str(of_lpar["lpar_name"].iloc[-1])
     ziips, ziip_others_s = _ziips(history, machines[machines["machine"] == name], lpar)
     return replace(
         history,
         machine=SharedMachine(
             name=name,
-            engines=float(own["physical_engines" if dedicated else "shared_engines"].iloc[-1]),
+            engines=float(of_lpar["physical_engines" if dedicated else "shared_engines"].iloc[-1]),
             weight=weight,
             total_weight=max(float(sharing["weight"].fillna(0.0).sum()), weight),
-            capped=bool(own["is_initially_capped"].iloc[-1]),
+            capped=bool(of_lpar["is_initially_capped"].iloc[-1]),
             others_s=_during(history, here, others["dispatch_s"].groupby(others["interval_start_utc"]).sum()),
             others=_sharers(sharing[sharing["lpar_name"] != lpar], others),
             management_s=_during(history, here, here["dispatch_s"][physical].groupby(here["interval_start_utc"]).sum()),
-            cap_engines=None if pd.isna(own["cap_engines"].iloc[-1]) else float(own["cap_engines"].iloc[-1]),
+            cap_engines=None if pd.isna(of_lpar["cap_engines"].iloc[-1]) else float(of_lpar["cap_engines"].iloc[-1]),
             lpar=lpar,
             lpars_s={
                 str(other): _during(history, here, used.droplevel(0)) for other, used in dispatched.groupby(level=0)
@@ -268,13 +268,13 @@ def _on_machine(history: History, machines: pd.DataFrame) -> History:
 def _ziips(history: History, machine: pd.DataFrame, lpar: str) -> tuple[float, Array]:
     """The shared zIIPs of a machine, and (I,) what the other LPARs use of them in s."""
     here = machine[(machine["engine_type"] == "zIIP") & (machine["interval_s"] > 0)]
-    own = here[here["lpar_name"] == lpar].sort_values("interval_start_utc")
-    if own.empty or bool(own["is_dedicated"].iloc[-1]):
+    of_lpar = here[here["lpar_name"] == lpar].sort_values("interval_start_utc")
+    if of_lpar.empty or bool(of_lpar["is_dedicated"].iloc[-1]):
         return 0.0, np.zeros(len(history.seconds))
     shared = ~here["lpar_name"].str.upper().isin(PHYSICAL) & here["is_dedicated"].eq(False)
     others = here[shared & (here["lpar_name"] != lpar)]
     used_s = _during(history, here, others["dispatch_s"].groupby(others["interval_start_utc"]).sum())
-    ziips = own["shared_engines"].iloc[-1]
+    ziips = of_lpar["shared_engines"].iloc[-1]
     return 0.0 if pd.isna(ziips) else float(ziips), used_s
 
 
@@ -318,5 +318,5 @@ def _during(history: History, machine: pd.DataFrame, seconds: pd.Series) -> Arra
     begin = (history.start_utc.astype("datetime64[us]") - EPOCH) / np.timedelta64(1, "s")
     end = begin + history.seconds
     covered = until(np.diff(edges)[::2], end) - until(np.diff(edges)[::2], begin)
-    found = until(used, end) - until(used, begin)
-    return np.where(covered > 0, found / np.maximum(covered, 1e-9) * history.seconds, 0.0)
+    used_s = until(used, end) - until(used, begin)
+    return np.where(covered > 0, used_s / np.maximum(covered, 1e-9) * history.seconds, 0.0)

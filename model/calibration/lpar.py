@@ -75,12 +75,12 @@ def calibrate_lpar(history: History) -> SystemParameters:
     Raises:
         Unusable: no class has transactions, or classes report more CPU than the LPAR used.
     """
-    classes, found, notes, cost, cost_at_most = _with_demands(history)
+    classes, costs, notes, cost, cost_at_most = _with_demands(history)
     h = classes.history
-    notes += found.notes
-    demands, extra = dict(found.demands), {}
+    notes += costs.notes
+    demands, extra = dict(costs.demands), {}
     for c in classes.background:
-        demands[h.classes[c]], extra[h.classes[c]] = _background(h, c, found.work)
+        demands[h.classes[c]], extra[h.classes[c]] = _background(h, c, costs.work)
     demands["uncaptured"] = uncaptured(h, np.nansum(h.cp_s, axis=1))
     streams = classes.streams
     ziip = ziip_pool(h, streams, demands)
@@ -97,15 +97,15 @@ def calibrate_lpar(history: History) -> SystemParameters:
         machine_type=h.cpc_type,
         smf_sid=h.smf_sid,
         engines=float(h.engines[-1]),
-        classes=tuple(_class(h, c, scatter, thinking) for c, scatter in zip(streams, found.scatter, strict=True)),
+        classes=tuple(_class(h, c, scatter, thinking) for c, scatter in zip(streams, costs.scatter, strict=True)),
         without_transactions=unknown,
         busy_components=(*(h.classes[c] for c in (*streams, *classes.background)), "uncaptured"),
         support_tps=(float(np.quantile(total, 0.01)), float(total.max())),
         n_way=n_way(h.system_id, cost_at_most),
         peak=top,
         operating_point=str(h.start_local[top]),
-        steady_since=str(h.start_local[found.first]),
-        recorded=_recorded(classes, extra, found.varies),
+        steady_since=str(h.start_local[costs.first]),
+        recorded=_recorded(classes, extra, costs.varies),
         demands={key: _with_evidence(classes, key, law) for key, law in demands.items()},
         busy_cost=cost,
         ziip=ziip,
@@ -115,7 +115,7 @@ def calibrate_lpar(history: History) -> SystemParameters:
         notes=tuple(notes),
         divided=tuple(h.classes[c] for c in (*classes.served.direct, *classes.served.divided)),
         # Work varies from interval to interval: that of other LPARs too.
-        **_machine(h, _interval_sd(h, h.cp_s, streams, found.varies)),
+        **_machine(h, _interval_sd(h, h.cp_s, streams, costs.varies)),
         **laws,
     )
 
@@ -128,8 +128,8 @@ def steady_since(history: History) -> np.datetime64:
     NotCalibratable
         As :func:`calibrate_lpar`.
     """
-    classes, found, *_ = _with_demands(history)
-    return np.datetime64(classes.history.start_local[found.first])
+    classes, costs, *_ = _with_demands(history)
+    return np.datetime64(classes.history.start_local[costs.first])
 
 
 def _with_demands(history: History) -> tuple[_Classes, _Streams, list[str], BusyCost, float]:
@@ -207,40 +207,40 @@ def _divided(h: History) -> _Classes:
     every = range(len(h.classes))
     bare = [c for c in every if ends[c] and not has_cpu[c]]
     background = [c for c in every if has_cpu[c] and not ends[c]]
-    found = attribute_cpu(h, bare, background)
-    direct = set(found.direct.values())
+    attribution = attribute_cpu(h, bare, background)
+    direct = set(attribution.direct.values())
     bare = [c for c in bare if c not in direct]
-    streams = sorted({*(c for c in every if ends[c] and has_cpu[c]), *(c for c, _ in found.costs), *direct})
+    streams = sorted({*(c for c in every if ends[c] and has_cpu[c]), *(c for c, _ in attribution.costs), *direct})
     if not streams:
         raise NotCalibratable(
             "no service class has both ended transactions and CPU, and the CPU of other classes does not follow the "
             "transactions"
         )
-    background = [c for c in background if c not in found.direct]
-    evidence = {h.classes[c]: one for c, one in found.evidence.items()}
-    return _Classes(found.history, streams, bare, background, found, evidence)
+    background = [c for c in background if c not in attribution.direct]
+    evidence = {h.classes[c]: one for c, one in attribution.evidence.items()}
+    return _Classes(attribution.history, streams, bare, background, attribution, evidence)
 
 
 def _no_streams(classes: _Classes) -> dict[str, str]:
     """Why classes cannot be asked for, by name."""
-    h, found = classes.history, {}
+    h, reasons = classes.history, {}
     regions = {*classes.served.direct, *classes.served.divided}
     for c in sorted({*classes.background, *regions}):
         name = h.classes[c]
         if c in regions:
-            found[name] = f"{name}: its CPU is attributed to the classes that it serves; use these classes"
+            reasons[name] = f"{name}: its CPU is attributed to the classes that it serves; use these classes"
         elif h.ended[:, c].any():
-            found[name] = (
+            reasons[name] = (
                 f"{name}: fewer than {FEWEST_A_DAY:.0f} transactions per day: treated as work without transactions"
             )
         else:
-            found[name] = f"{name}: no transactions end: its CPU follows that of other classes, or is constant"
+            reasons[name] = f"{name}: no transactions end: its CPU follows that of other classes, or is constant"
     for c in set(classes.bare) - set(classes.streams):
         name = h.classes[c]
-        found[name] = (
+        reasons[name] = (
             f"{name}: transactions end, but no CPU follows them: their demand is not known"
         )
-    return found
+    return reasons
 
 
 def _without_percentile(responses: Mapping[str, ResponseModel]) -> list[str]:
@@ -285,12 +285,12 @@ def _streams(classes: _Classes) -> _Streams:
                     own = Demand(cost, False, step, 0.0)
                     demands[key] = stream_law(h, c, own, label, f"{h.system_id} {key}", engine, drawn[:, None])
             continue
-        found = demand(h, c, (h.cp_s[:, c] - h.ziip_on_cp_s[:, c]) / h.dearer)
-        demands[label] = stream_law(h, c, found, label, f"{h.system_id} {label}", "cp")
-        scatter[c] = found.fit.scale
-        if found.step is not None:
-            steps.append((found.step, float(np.nansum(h.cp_s[:, c]))))
-            notes.append(_step_note(h, label, found.step))
+        fitted = demand(h, c, (h.cp_s[:, c] - h.ziip_on_cp_s[:, c]) / h.dearer)
+        demands[label] = stream_law(h, c, fitted, label, f"{h.system_id} {label}", "cp")
+        scatter[c] = fitted.fit.scale
+        if fitted.step is not None:
+            steps.append((fitted.step, float(np.nansum(h.cp_s[:, c]))))
+            notes.append(_step_note(h, label, fitted.step))
         eligible = h.ziip_s[:, c] + h.ziip_on_cp_s[:, c]
         if eligible.sum() > 1e-6 * h.busy_s.sum():
             key = f"{label}:ziip"

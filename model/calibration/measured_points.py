@@ -93,16 +93,16 @@ def widened(metrics: pd.DataFrame) -> pd.DataFrame:
     """
     keys = [name for name in ("system_id", "point", "condition", "is_run") if name in metrics]
     kept = [name for name in ("value", "value_se", "n_intervals") if name in metrics]
-    common, own = metrics[metrics["workload"].isna()], metrics[metrics["workload"].notna()]
+    common, of_workloads = metrics[metrics["workload"].isna()], metrics[metrics["workload"].notna()]
     wide = []
-    for frame, index in ((own, [*keys, "workload"]), (common, keys)):
+    for frame, index in ((of_workloads, [*keys, "workload"]), (common, keys)):
         spread = frame.pivot(index=index, columns="metric", values=kept)
         named = {
             name if kind == "value" else f"{name}_se": spread[kind, name]
             for kind, name in spread
             if kind != "n_intervals"
         }
-        if "n_intervals" in kept and frame is own:
+        if "n_intervals" in kept and frame is of_workloads:
             named["n_intervals"] = spread["n_intervals"].max(axis=1)
         wide.append(pd.DataFrame(named).reset_index())
     return wide[0].merge(wide[1], on=keys, how="left")
@@ -110,13 +110,13 @@ def widened(metrics: pd.DataFrame) -> pd.DataFrame:
 
 def group_columns(columns: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
     """Group name to its columns and their forms, without zIIP columns and overlapping views of the same CPU time."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    groups: dict[str, list[tuple[str, str]]] = {}
     for column in columns:
         for suffix, form in GROUP_FORMS.items():
             name = column.removesuffix(suffix)
             if column.endswith(suffix) and name and not name.endswith("ziip") and name not in OVERLAPPING:
-                found.setdefault(name, []).append((column, form))
-    return found
+                groups.setdefault(name, []).append((column, form))
+    return groups
 
 
 def system_points(
@@ -129,20 +129,20 @@ def system_points(
     frame nor in ``engines_of``.
     """
     groups = group_columns(map(str, frame.columns))
-    found, left_out = {}, {}
+    systems, left_out = {}, {}
     for key, part in frame.groupby("system_id", sort=True):
         system = str(key)
         try:
-            found[system] = _one(system, part, groups, engines_of.get(system))
+            systems[system] = _one(system, part, groups, engines_of.get(system))
         except _Unusable as reason:
             left_out[system] = str(reason)
-    return found, left_out
+    return systems, left_out
 
 
 def rows_of(frame: pd.DataFrame, observed: Mapping[str, SystemPoints]) -> pd.DataFrame:
     """The rows of the frame that the observed systems are made of."""
-    known = {(system, point) for system, own in observed.items() for point in own.points}
-    kept = [pair in known for pair in zip(frame["system_id"], frame["point"], strict=True)]
+    pairs = {(system, point) for system, own in observed.items() for point in own.points}
+    kept = [pair in pairs for pair in zip(frame["system_id"], frame["point"], strict=True)]
     return frame[kept].reset_index(drop=True)
 
 
@@ -172,9 +172,9 @@ def _one(
     points = tuple(part["point"])
     series, metrics = {}, {}
     if BUSY in part and part[BUSY].notna().any():
-        own = part["engines"].fillna(engines).to_numpy(dtype=np.float64) if "engines" in part else engines
+        of_points = part["engines"].fillna(engines).to_numpy(dtype=np.float64) if "engines" in part else engines
         busy = part[BUSY].to_numpy(dtype=np.float64)
-        series[LPAR] = _series(LPAR, True, points, rate, own * busy / 100.0, _usage_error(part, BUSY))
+        series[LPAR] = _series(LPAR, True, points, rate, of_points * busy / 100.0, _usage_error(part, BUSY))
         named = (BUSY, INTERNAL_RATE, LPAR_COST)
         metrics[LPAR] = tuple(name for name in named if name in part and part[name].notna().any())
     for name, columns in groups.items():
@@ -220,6 +220,6 @@ def _usage_error(part: pd.DataFrame, column: str) -> Array:
 
 
 def _series(name: str, total: bool, points: tuple[str, ...], rate: Array, usage: Array, error: Array) -> Series:
-    known = np.isfinite(usage) & (usage > 0)
-    kept = tuple(point for point, keep in zip(points, known, strict=True) if keep)
-    return Series(name, total, kept, rate[known], usage[known], error[known])
+    usable = np.isfinite(usage) & (usage > 0)
+    kept = tuple(point for point, keep in zip(points, usable, strict=True) if keep)
+    return Series(name, total, kept, rate[usable], usage[usable], error[usable])

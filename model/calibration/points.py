@@ -337,9 +337,9 @@ def published_condition(
     A metric that only a relative published takes the relative's condition with the own system's keys put in their
     places.
     """
-    own = description.condition(point, metric)
-    if own is not None:
-        return own
+    published = description.condition(point, metric)
+    if published is not None:
+        return published
     fallback = description.point_condition.get(point) or points.conditions.get(point) or f"point={point}"
     for relative in relatives:
         for name in relative.conditions:

@@ -164,7 +164,7 @@ def pooled_demands(
         Whether intervals are scaled so that they contain 90 % of the points left out one at a time: the order statistic
         of error over half-width, not below 1.
     """
-    found = _family(rate, usage, system, error_rel, priors)
+    demands = _family(rate, usage, system, error_rel, priors)
     scores = []
     for i in range(len(rate)) if conformal else ():
         kept = np.arange(len(rate)) != i
@@ -176,7 +176,7 @@ def pooled_demands(
             scores.append(abs(usage[i] - one.mean(at)) / max(half, 1e-12))
     rank = min(len(scores), math.ceil(0.9 * (len(scores) + 1)))
     inflation = max(1.0, float(np.sort(scores)[rank - 1])) if scores else 1.0
-    return [replace(one, inflation=inflation) for one in found]
+    return [replace(one, inflation=inflation) for one in demands]
 
 
 def _family(

@@ -23,8 +23,8 @@ def normal_scores(columns: int, name: str, draws: int = DRAWS) -> Array:
     ``name`` seeds them: equal names give equal draws.
     """
     sampler = stats.qmc.LatinHypercube(columns, rng=np.random.default_rng(zlib.crc32(name.encode())))
-    found = stats.norm.ppf(sampler.random(draws))
-    return np.asarray((found - found.mean(axis=0)) / found.std(axis=0))
+    scores = stats.norm.ppf(sampler.random(draws))
+    return np.asarray((scores - scores.mean(axis=0)) / scores.std(axis=0))
 
 
 def normal_samples(centre: float, sd: float, name: str) -> Array:
@@ -118,8 +118,8 @@ def fit(
 def _inverse(matrix: Array) -> Array:
     """Pseudoinverse of a symmetric matrix (p, p), as NumPy's, which takes three times as long for a few rows."""
     values, vectors = np.linalg.eigh(matrix)
-    known = np.abs(values) > RANK * np.max(np.abs(values), initial=0.0)
-    return np.asarray((vectors[:, known] / values[known]) @ vectors[:, known].T)
+    kept = np.abs(values) > RANK * np.max(np.abs(values), initial=0.0)
+    return np.asarray((vectors[:, kept] / values[kept]) @ vectors[:, kept].T)
 
 
 def non_negative_fit(
@@ -137,14 +137,14 @@ def non_negative_fit(
     """
     prior, spread = np.array(prior_mean, float), np.array(prior_sd, float)
     near = np.asarray(unit, float) / 1e4
-    found = fit(design, target, weight, day, prior, spread)
+    posterior = fit(design, target, weight, day, prior, spread)
     for _ in range(2 + len(prior)):
-        wrong = (found.mean < 0.0) & np.isfinite(near) & (spread > near)
+        wrong = (posterior.mean < 0.0) & np.isfinite(near) & (spread > near)
         if not wrong.any():
             break
         prior, spread = np.where(wrong, 0.0, prior), np.where(wrong, near, spread)
-        found = fit(design, target, weight, day, prior, spread)
-    return found
+        posterior = fit(design, target, weight, day, prior, spread)
+    return posterior
 
 
 def day_dependence(standard: Array, day: NDArray[np.int64]) -> tuple[float, int]:

@@ -238,11 +238,11 @@ def _deficits(
             kept &= steady
             design = columns[kept][:, [SHORT, LONG, MACHINE]]
             variance = seen[1][kept] + (MODEL_ERROR * seen[0][kept]) ** 2
-            found = non_negative_fit(
+            fitted = non_negative_fit(
                 design, seen[0][kept], 1.0 / np.maximum(variance, 1e-12), h.day[kept],
                 PRIOR_MEAN[1:4], PRIOR_SD[1:4], np.ones(3),
             )  # fmt: skip
-            scores[i] += found.bic
+            scores[i] += fitted.bic
     if not scores.any() or not np.isfinite(scores).any():
         return np.ones(1), np.ones(1)
     chance = np.exp(-0.5 * (scores - scores.min()))
@@ -291,22 +291,22 @@ def _fitted(
         if seen is None:
             continue
         delay, variance = seen
-        known = kept & np.isfinite(delay)
-        design = np.zeros((int(known.sum()), len(PRIOR_MEAN)))
-        design[:, list(kinds)] = columns[known][:, list(kinds)]
-        error = variance[known] + (MODEL_ERROR * delay[known]) ** 2 + (1e-4 * usual) ** 2
-        rows.append((design, delay[known], 1.0 / error, h.day[known]))
+        sampled = kept & np.isfinite(delay)
+        design = np.zeros((int(sampled.sum()), len(PRIOR_MEAN)))
+        design[:, list(kinds)] = columns[sampled][:, list(kinds)]
+        error = variance[sampled] + (MODEL_ERROR * delay[sampled]) ** 2 + (1e-4 * usual) ** 2
+        rows.append((design, delay[sampled], 1.0 / error, h.day[sampled]))
         evidence = "samples of delays, and responses"
     design, target, weights, day = (np.concatenate([row[i] for row in rows]) for i in range(4))
     used = np.flatnonzero(np.abs(design).sum(axis=0) > 1e-9)
     spread, unit = PRIOR_SD.copy(), np.ones(len(PRIOR_SD))
     spread[REST], unit[REST] = 10.0 * usual, np.inf
     spread[GROWING], unit[GROWING] = GROWING_SD * usual, usual
-    found = non_negative_fit(design[:, used], target, weights, day, PRIOR_MEAN[used], spread[used], unit[used])
+    posterior = non_negative_fit(design[:, used], target, weights, day, PRIOR_MEAN[used], spread[used], unit[used])
     mean, cov = np.zeros(len(PRIOR_MEAN)), np.zeros((len(PRIOR_MEAN), len(PRIOR_MEAN)))
-    mean[used], cov[np.ix_(used, used)] = found.mean, found.cov
+    mean[used], cov[np.ix_(used, used)] = posterior.mean, posterior.cov
     columns = np.where(np.isfinite(columns), columns, 1e3 * h.seconds[:, None])
-    return ClassFit(c, kept, service_ms + ziip_ms, columns, limited, replace(found, mean=mean, cov=cov), evidence)
+    return ClassFit(c, kept, service_ms + ziip_ms, columns, limited, replace(posterior, mean=mean, cov=cov), evidence)
 
 
 @dataclass(frozen=True)
@@ -395,13 +395,13 @@ def _measured(
         group = h.devices[limit]
         own_s = group.busy_s[kept]
         device = device_limit(seen, group.servers, own_s, h.seconds[kept], group.waited_s is None)
-        known = limit_of(device, limit, labels, weights.tolist(), False, "devices")
-        return FittedLimit(members, weights, device.wait_s(total / h.seconds, stretch), known)
-    found = fit_limit(seen, f"{name} {limit}", float(np.median(busy_s[kept])) if on_engines else None)
-    if found is None:
+        parameters = limit_of(device, limit, labels, weights.tolist(), False, "devices")
+        return FittedLimit(members, weights, device.wait_s(total / h.seconds, stretch), parameters)
+    fitted = fit_limit(seen, f"{name} {limit}", float(np.median(busy_s[kept])) if on_engines else None)
+    if fitted is None:
         return None
-    wait = found.wait_s(total / h.seconds, stretch)
-    return FittedLimit(members, weights, wait, limit_of(found, limit, labels, weights.tolist(), on_engines))
+    wait = fitted.wait_s(total / h.seconds, stretch)
+    return FittedLimit(members, weights, wait, limit_of(fitted, limit, labels, weights.tolist(), on_engines))
 
 
 def _stretch(h: History, members: Sequence[int], theory: Delay, served_by: Mapping[int, int]) -> Array:
@@ -448,13 +448,13 @@ def _change_error(
     record at lower load, changed by that fit's ratio; its log error over the predicted log change, with the scatter of
     single intervals taken out, is pooled with a prior.
     """
-    found = {}
+    errors = {}
     for c, one in fits.items():
         low = one.expected_ms() < np.quantile(one.expected_ms()[one.kept], HIGH_LOAD)
         lower = _fitted(h, c, theory, served_by.get(c, c), limited_ms.get(c), low)
         high = ~low[one.kept]
         if lower is None or high.sum() < FEWEST_INTERVALS:
-            found[c] = CHANGE_ERROR
+            errors[c] = CHANGE_ERROR
             continue
         expected = np.log(np.maximum(lower.expected_ms()[one.kept], 1e-9))
         recorded = np.log(h.response_ms[one.kept, c])
@@ -467,8 +467,8 @@ def _change_error(
         strength = float(np.sum(change**2))
         unit = float(np.median(np.abs(change))) ** 2 or 1e-6
         prior = CHANGE_WEIGHT * unit
-        found[c] = float(np.sqrt((excess + CHANGE_ERROR**2 * prior) / (strength + prior)))
-    return found
+        errors[c] = float(np.sqrt((excess + CHANGE_ERROR**2 * prior) / (strength + prior)))
+    return errors
 
 
 def _response(h: History, one: ClassFit, change: Mapping[int, float], name: str) -> ResponseModel:
@@ -528,9 +528,9 @@ def _percentile(h: History, one: ClassFit, share: Array, expected: Array, name: 
     if usable.sum() < FEWEST_INTERVALS:
         return {}
     weight = h.ended[one.kept, one.c][usable]
-    found = fit(
+    fitted = fit(
         np.column_stack([1.0 - share[usable], share[usable]]), ratio[usable], weight / weight.mean(),
         h.day[one.kept][usable], [2.0, 2.4], [1.0, 0.5],
     )  # fmt: skip
-    drawn = np.maximum(np.vstack([found.mean, found.drawn(f"{name} p90")]), 1.0)
+    drawn = np.maximum(np.vstack([fitted.mean, fitted.drawn(f"{name} p90")]), 1.0)
     return {"p90": drawn[:, 0], "p90_waiting": drawn[:, 1]}

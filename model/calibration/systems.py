@@ -91,9 +91,9 @@ def calibrate(
     systems, refused, faults = _of_histories(long)
     frame = as_frame(points)
     frame = frame[~frame["system_id"].isin({name.partition("/")[0] for name in long})]
-    model, left_out, new = _of_points(frame, descriptions)
+    model, left_out, errors = _of_points(frame, descriptions)
     refused |= left_out
-    faults |= new
+    faults |= errors
     if model is not None:
         systems |= model.systems_
         frame = model.points_
@@ -106,13 +106,13 @@ def calibrate(
                 "three days of intervals, or a runs file that names measured points"
             )
     adjustments = read_adjustments()
-    whole, new = each(
+    whole, errors = each(
         "calibration",
         systems,
         lambda name: _finite(_rated(systems[name], (ratings or {}).get(name, (None, None)), adjustments)),
     )
     conditions, unfitted = _conditions(figures)
-    faults |= new | unfitted
+    faults |= errors | unfitted
     whole = {name: made for name, made in whole.items() if name not in faults}
     if not whole and not conditions:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in {**refused, **faults}.items())
@@ -151,8 +151,8 @@ def _of_points(
             return None, {name: str(reason) for name in names}
         return model, model.left_out_
 
-    found, faults = together("calibration", [str(name) for name in frame["system_id"].unique()], fitted)
-    model, left_out = found or (None, {})
+    fitted_systems, faults = together("calibration", [str(name) for name in frame["system_id"].unique()], fitted)
+    model, left_out = fitted_systems or (None, {})
     return model, left_out, faults
 
 
@@ -187,8 +187,8 @@ def _conditions(figures: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], F
         return _written(_condition_laws([row for row in figures if row["system_id"] in names]))
 
     names = list(dict.fromkeys(str(row["system_id"]) for row in figures))
-    found, faults = together("calibration of the studies", names, fitted)
-    return found or {}, faults
+    laws, faults = together("calibration of the studies", names, fitted)
+    return laws or {}, faults
 
 
 def _condition_laws(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -198,11 +198,11 @@ def _condition_laws(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """
     reference = set(catalogue.systems())
     measured = [row for row in figures if row["system_id"] in reference]
-    own = read_points(row for row in figures if row["system_id"] not in reference)
-    if not own and not measured:
+    others = read_points(row for row in figures if row["system_id"] not in reference)
+    if not others and not measured:
         return {}
     study = read_catalogue(marts=measured) if measured else Study((), (), {})
-    return fit_conditions((*study.rows, *own), study.facts, study.identities)
+    return fit_conditions((*study.rows, *others), study.facts, study.identities)
 
 
 def usable(histories: Mapping[str, History]) -> dict[str, History]:
@@ -220,20 +220,20 @@ def _adjustment(name: str, entry: Mapping[str, Any]) -> Adjustment:
     changes: dict[str, list[float]] = {}
     sources: dict[str, None] = {}
     for effect in entry["effects"]:
-        found = changes.setdefault(effect["quantity"], [])
+        values = changes.setdefault(effect["quantity"], [])
         if effect["quantity"] not in (*QUANTITIES, MOVED):
             raise CatalogueError(f"adjustment {name}: no such quantity: {dict(effect)}")
         if effect.get("bound") == "up to":
-            found.append(0.0)
+            values.append(0.0)
         if "source" in effect:
-            found += [share / 100.0 for share in effect["of_pct"]]
+            values += [share / 100.0 for share in effect["of_pct"]]
             sources[effect["source"]] = None
             continue
         figures = _figures(name, effect["system"], effect)
         sources.update(dict.fromkeys(f"{effect['system']}: {figure.source}" for figure in figures))
-        found += _changes(name, effect, figures)
+        values += _changes(name, effect, figures)
     moved = changes.pop(MOVED, None)
-    factors = {quantity: _factor(found) for quantity, found in changes.items()}
+    factors = {quantity: _factor(values) for quantity, values in changes.items()}
     shares = (min(moved), max(moved)) if moved else None
     return Adjustment(name, entry["title"], factors, tuple(sources), entry.get("scope", ""), shares)
 
@@ -241,23 +241,23 @@ def _adjustment(name: str, entry: Mapping[str, Any]) -> Adjustment:
 def _changes(name: str, effect: Mapping[str, Any], figures: Sequence[Figure]) -> list[float]:
     """The changes that the figures of an effect say, as parts of one, in order."""
     sign = -1.0 if effect["change"] == "decrease_pct" else 1.0
-    found = [sign * float(figure.value) / 100.0 for figure in figures]
+    values = [sign * float(figure.value) / 100.0 for figure in figures]
     if "beside" not in effect:
-        return found
+        return values
     # Both were measured against the same: what one is beside the other, of each pair of figures.
     other = _changes(name, {"change": effect["change"]}, _figures(name, effect["system"], effect, "beside"))
-    return [1.0 - (1.0 + one) / (1.0 + base) for one, base in zip(found, other, strict=True)]
+    return [1.0 - (1.0 + one) / (1.0 + base) for one, base in zip(values, other, strict=True)]
 
 
 def _figures(name: str, system: str, effect: Mapping[str, Any], condition: str = "condition") -> list[Figure]:
-    found = [
+    figures = [
         figure
         for figure in catalogue.system(system).select(effect["table"], effect.get(condition, ""), effect.get("metric"))
         if figure.number is not None
     ]
-    if not found:
+    if not figures:
         raise CatalogueError(f"adjustment {name}: no figure: {dict(effect)}")
-    return found
+    return figures
 
 
 def _factor(changes: list[float]) -> Factor:
