@@ -177,24 +177,24 @@ def main(arguments: Sequence[str]) -> None:
                 elif row.metric in METRICS and (hourly >= 1000 or not row.condition):
                     found[question, METRICS[row.metric]].append(row)
                     off = row.error_pct is None or abs(row.error_pct) > (2 if "busy" in row.metric else 15)
-                    if off or row.held is False:
+                    if off or row.covered is False:
                         print(f"  {family} {seed} {row}", flush=True)
             print(f"{family} {seed}: {len(rows)} figures in {time.monotonic() - begun:.0f} s", flush=True)
     print("\nquestion  metric      n  median |error|  95 %  coverage  half-width  not answered")
     for (question, metric), rows in sorted(found.items()):
         if metric == "bottleneck":
-            named = np.mean([bool(row.held) for row in rows])
+            named = np.mean([bool(row.covered) for row in rows])
             print(f"{question:<9} {metric:<10} {len(rows):>3}  named as the truth's: {named:.0%}")
             continue
         known = [row for row in rows if row.truth is not None and row.error_pct is not None]
         errors = np.abs([_relative(row) for row in known]) if known else np.array([np.nan])
         both = [(row.lo, row.hi, row.truth) for row in known]
         widths = [50 * (hi - lo) / true for lo, hi, true in both if hi is not None and lo is not None]
-        held = np.mean([bool(row.held) for row in known if row.held is not None]) if known else np.nan
+        coverage = np.mean([bool(row.covered) for row in known if row.covered is not None]) if known else np.nan
         print(
             f"{question:<9} {metric:<10} {len(rows):>3}  {np.median(errors):>14.2f}  "
             f"{np.quantile(errors, 0.95):>4.1f}  "
-            f"{held:>8.0%}  {np.median(widths) if widths else np.nan:>10.2f}  {len(rows) - len(known):>12}"
+            f"{coverage:>8.0%}  {np.median(widths) if widths else np.nan:>10.2f}  {len(rows) - len(known):>12}"
         )
 
 

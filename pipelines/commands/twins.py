@@ -75,14 +75,14 @@ def comparison(rows: "Sequence[Compared]") -> str:
                 "lo": _short(row.lo),
                 "hi": _short(row.hi),
                 "error": "" if row.error_pct is None else f"{row.error_pct:+.2f}",
-                "held": "" if row.held is None else "yes" if row.held else "no",
+                "covered": "" if row.covered is None else "yes" if row.covered else "no",
                 "note": row.note,
             }
             for row in rows
         ]
     )
-    judged = [row for row in rows if row.held is not None and row.metric != "bottleneck"]
-    return f"{table}\n{sum(row.held is True for row in judged)} of {len(judged)} intervals hold the truth"
+    judged = [row for row in rows if row.covered is not None and row.metric != "bottleneck"]
+    return f"{table}\n{sum(row.covered is True for row in judged)} of {len(judged)} intervals contain the truth"
 
 
 def _short(value: float | None) -> str:

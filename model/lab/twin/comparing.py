@@ -17,9 +17,9 @@ NEAR_POINTS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One figure: truth, prediction with its limits (None where there is none), error in percent, whether it held.
+    """One figure: truth, prediction with its limits (None where there is none), error in %, whether it is covered.
 
-    Errors of busy and utilization are in points of percent. An interval holds the truth where it reaches the interval
+    Errors of busy and utilization are in points of percent. An interval covers the truth where it reaches the interval
     in which the simulation knows it. Without a steady state there is no truth, and none may be predicted. `note` says
     why there is no prediction.
     """
@@ -32,7 +32,7 @@ class Compared:
     lo: float | None = None
     hi: float | None = None
     error_pct: float | None = None
-    held: bool | None = None
+    covered: bool | None = None
     note: str = ""
 
 
@@ -84,7 +84,7 @@ def _row(question: str, output: Mapping[str, Any], predicted: Mapping[str, Any] 
     if truth is None:
         none = predicted is None or predicted["value"] is None or predicted["hi"] is None
         value = None if predicted is None else predicted["value"]
-        return Compared(question, metric, condition, None, value, held=none, note="no steady state")
+        return Compared(question, metric, condition, None, value, covered=none, note="no steady state")
     if predicted is None or predicted["value"] is None:
         return Compared(question, metric, condition, truth, note=missing)
     value, lo, hi = (predicted[name] for name in ("value", "lo", "hi"))
@@ -110,7 +110,7 @@ def _bottleneck(question: str, truth: Mapping[str, Any], answer: Mapping[str, An
         "",
         true.get("utilization_pct", 0.0),
         said.get("utilization_pct"),
-        held=_kind(name) in map(_kind, near),
+        covered=_kind(name) in map(_kind, near),
         note=f"{name}; in truth {' or '.join(near)}",
     )
 

@@ -50,10 +50,10 @@ def row(rows: list[Compared], metric: str) -> Compared:
 
 def test_errors_are_points_of_busy_and_percent_of_the_rest() -> None:
     rows = compare(made.twin(), {"more": TRUTH}, answered)
-    assert row(rows, "cpu_busy_pct").error_pct == 1.0 and row(rows, "cpu_busy_pct").held is True
-    assert row(rows, "response_ms").error_pct == pytest.approx(10.0) and row(rows, "response_ms").held is False
+    assert row(rows, "cpu_busy_pct").error_pct == 1.0 and row(rows, "cpu_busy_pct").covered is True
+    assert row(rows, "response_ms").error_pct == pytest.approx(10.0) and row(rows, "response_ms").covered is False
     assert row(rows, "itr_tps").note == "not answered"
-    assert row(rows, "bottleneck").held is True
+    assert row(rows, "bottleneck").covered is True
 
 
 def test_what_is_refused_says_why_in_every_row() -> None:
@@ -65,7 +65,7 @@ def test_what_has_no_steady_state_must_not_be_predicted() -> None:
     none = dict.fromkeys(("value", "lo", "hi"))
     outputs = [{**output, **none} if output["metric"] != "cpu_busy_pct" else output for output in TRUTH["outputs"]]
     rows = compare(made.twin(), {"more": {**TRUTH, "outputs": outputs}}, answered)
-    assert row(rows, "response_ms").held is False and row(rows, "itr_tps").held is True
+    assert row(rows, "response_ms").covered is False and row(rows, "itr_tps").covered is True
     assert row(rows, "response_ms").truth is None and row(rows, "response_ms").note == "no steady state"
 
 
