@@ -2,7 +2,7 @@
 
 Nights add parts of a few megabytes, and each costs every query of its table. Parts of about a month become one, in one
 transaction with `meta.part`: a merge that was killed leaves all as it was, and files that nothing names, which the next
-publication deletes. So does it the parts that were merged, when no snapshot that somebody reads names them.
+publication deletes. It also deletes the parts that were merged, when no snapshot that somebody reads names them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ MOST_SMALL = 100
 _MERGED_BYTES = 256 << 20
 
 
-def merge_small(con: duckdb.DuckDBPyConnection, most: int = MOST_SMALL) -> int:
+def merge_small(con: duckdb.DuckDBPyConnection, most: int) -> int:
     """Merge the small parts of tables that have more than `most` of them; how many parts there are fewer."""
     tables = con.execute(
         "SELECT table_name FROM (SELECT table_name, path, sum(bytes) AS bytes FROM meta.part GROUP BY ALL) "

@@ -12,7 +12,7 @@ import duckdb
 
 from ingest.registry import Registry
 from ingest.schema import staging_statements
-from ingest.warehouse import ledger, overlaps, parts, systems
+from ingest.warehouse import ledger, merging, overlaps, parts, systems
 from ingest.warehouse.errors import WarehouseMissing
 from ingest.warehouse.writer import open_writer
 
@@ -20,8 +20,9 @@ from ingest.warehouse.writer import open_writer
 def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None = None) -> Path:
     """Put a copy of the warehouse in place of the snapshot, in one step.
 
-    The parts of raw tables are not copied: the snapshot names them as the warehouse does. Those that the warehouse
-    names no longer are deleted once no snapshot that somebody reads names them.
+    Many small parts of a table become few. The parts of raw tables are not copied: the snapshot names them as the
+    warehouse does. Those that the warehouse names no longer are deleted once no snapshot that somebody reads names
+    them.
 
     With a registry, the copy gets the staging views over its raw tables that the warehouse itself does without. Readers
     of the old snapshot keep it until they close it; who opens afterwards sees the new one; there is never a moment
@@ -42,6 +43,7 @@ def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None
         try:
             ledger.create(con)
             overlaps.settle(con)
+            merging.merge_small(con, merging.MOST_SMALL)
             parts.bring_up_to(con, parts.folder(con))
             con.execute("CHECKPOINT")
             _copy(source, name)

@@ -1,4 +1,4 @@
-"""Dropping what is older than it has to be kept, giving its space back, and few large parts for many small ones."""
+"""Dropping what is older than it has to be kept, and giving its space back."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -21,11 +21,11 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
     rules: days by pattern of `schema.table`; the first that fits counts. Raw rows go with the file that all of them
     came from in time, judged by the last record of the file: the ledger keeps what became of it, and the identities of
     records go with a file's last rows. The file of the warehouse becomes smaller when a quarter of it or more is
-    free. Many small parts of a table become few. Days are counted back from today, or from the last record where that
-    is earlier: a clock that is ahead drops nothing. Raises EtalonError where there is no warehouse.
+    free. Days are counted back from today, or from the last record where that is earlier: a clock that is ahead drops
+    nothing. Raises EtalonError where there is no warehouse.
     """
     steps.require(home.warehouse, "there is no warehouse", "load files first: `etalon ingest PATH`")
-    from ingest.warehouse import drop_rows, filled, ledger, merge_small, open_writer
+    from ingest.warehouse import drop_rows, filled, ledger, open_writer
 
     dropped: dict[str, int] = {}
     published_before = dt.date.min
@@ -59,7 +59,6 @@ def retain(home: Home, rules: Mapping[str, int], today: dt.date) -> dict[str, in
         if published_before > dt.date.min:
             losses.drop_before(con, published_before)
         _forget(con, limits, today)
-        merge_small(con)
         con.execute("CHECKPOINT")
         total, free = con.execute(
             "SELECT total_blocks, free_blocks FROM pragma_database_size() WHERE database_name = current_database()"
