@@ -178,13 +178,20 @@ def attribution_regression(
 ) -> Fit | None:
     """Fixed engines, and seconds for a transaction of each class; None where CPU does not follow the transactions.
 
-    Args:
-        cpu_s: (n,) CPU of the address spaces.
-        ended: (n, K) transactions of the classes they serve.
-        inside_s: (K,) mean response of each, 0 where it is not known.
-        seconds: (n,) lengths of the intervals.
-        day: (n,) as in :func:`model.calibration.regression.fit`.
-        active_s: (n, K) seconds that samples found transactions of each class active; None where none were taken.
+    Parameters
+    ----------
+    cpu_s
+        (n,) CPU of the address spaces.
+    ended
+        (n, K) transactions of the classes they serve.
+    inside_s
+        (K,) mean response of each, 0 where it is not known.
+    seconds
+        (n,) lengths of the intervals.
+    day
+        (n,) as in :func:`model.calibration.regression.fit`.
+    active_s
+        (n, K) seconds that samples found transactions of each class active; None where none were taken.
     """
     total = ended.sum(axis=1)
     if not total.any():

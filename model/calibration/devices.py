@@ -32,8 +32,10 @@ SAME_BUSY, OUT_OF_PHASE = 0.01, 0.1
 def with_device_waits(h: History, ios: Array) -> History:
     """The history whose classes wait for devices as they do for limits.
 
-    Args:
-        ios: (I, C) requests to devices of each class.
+    Parameters
+    ----------
+    ios
+        (I, C) requests to devices of each class.
     """
     waited_s, devices = dict(h.waited_s), {}
     for called, group in h.devices.items():

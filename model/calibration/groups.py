@@ -29,10 +29,14 @@ WHOLE = 0.005
 def groups_of(transactions: pd.DataFrame, costs: pd.DataFrame, keys: pd.Index) -> Groups:
     """The groups of the intervals named by ``keys``.
 
-    Args:
-        transactions: rows of ``fct_transaction_cost`` of workloads, and of classes with a ``transaction_class``.
-        costs: rows of ``fct_address_space_cost`` of address-space groups.
-        keys: (I,) interval keys in order.
+    Parameters
+    ----------
+    transactions
+        Rows of ``fct_transaction_cost`` of workloads, and of classes with a ``transaction_class``.
+    costs
+        Rows of ``fct_address_space_cost`` of address-space groups.
+    keys
+        (I,) interval keys in order.
     """
     named = transactions[transactions["interval_key"].isin(keys)]
     name = named["transaction_class"].where(named["class_kind"] != "workload", named["workload"])
@@ -52,9 +56,12 @@ def groups_of(transactions: pd.DataFrame, costs: pd.DataFrame, keys: pd.Index) -
 def shares(counted: Array, ended: Array) -> Array | None:
     """(C,) share of each class's transactions in a count (I,) of them; None where the classes do not explain it.
 
-    Args:
-        counted: (I,) transactions of a workload or transaction class.
-        ended: (I, C) transactions of each class.
+    Parameters
+    ----------
+    counted
+        (I,) transactions of a workload or transaction class.
+    ended
+        (I, C) transactions of each class.
     """
     from scipy.optimize import lsq_linear
 

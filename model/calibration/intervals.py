@@ -36,22 +36,33 @@ def histories(
 ) -> dict[str, History]:
     """Every LPAR's history from the marts.
 
-    Args:
-        utilization: rows of ``fct_interval_utilization`` (interval x engine type).
-        classes: rows of ``fct_service_class`` of service and report classes (interval x class x period).
-        systems: rows of ``dim_system``: machine type and rating of each LPAR.
-        machines: rows of ``fct_cpc_interval`` (machine x interval x LPAR x engine type); None where there are none.
-        transactions: rows of ``fct_transaction_cost`` of what a groups file names; None where there is no such file.
-        costs: rows of ``fct_address_space_cost`` of address-space groups; with ``transactions``.
-        states: rows of ``fct_transaction_state`` of resources that a subsystem names; None where there are none.
-        devices: by interval, storage groups and coupling facilities (``fct_device``, ``fct_facility_utilization``)
-            with ``name``, ``servers``, ``requests``, ``busy_s`` and ``waited_s``, NULL where it is a facility; None
-            where there are none.
-        serving: rows of ``fct_served_class``: which class's transactions address spaces of a class serve; None where
-            there are none.
+    Parameters
+    ----------
+    utilization
+        Rows of ``fct_interval_utilization`` (interval x engine type).
+    classes
+        Rows of ``fct_service_class`` of service and report classes (interval x class x period).
+    systems
+        Rows of ``dim_system``: machine type and rating of each LPAR.
+    machines
+        Rows of ``fct_cpc_interval`` (machine x interval x LPAR x engine type); None where there are none.
+    transactions
+        Rows of ``fct_transaction_cost`` of what a groups file names; None where there is no such file.
+    costs
+        Rows of ``fct_address_space_cost`` of address-space groups; with ``transactions``.
+    states
+        Rows of ``fct_transaction_state`` of resources that a subsystem names; None where there are none.
+    devices
+        By interval, storage groups and coupling facilities (``fct_device``, ``fct_facility_utilization``) with
+        ``name``, ``servers``, ``requests``, ``busy_s`` and ``waited_s``, NULL where it is a facility; None where there
+        are none.
+    serving
+        Rows of ``fct_served_class``: which class's transactions address spaces of a class serve; None where there are
+        none.
 
-    Returns:
-        By system id; by system and SMF identifier (``system/SID``) where a system has several LPARs.
+    Returns
+    -------
+    By system id; by system and SMF identifier (``system/SID``) where a system has several LPARs.
     """
     by_name = {}
     for (system, sid), part in utilization.groupby(["system_id", "smf_sid"], sort=True):

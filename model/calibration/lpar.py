@@ -72,8 +72,10 @@ class NotCalibratable(ValueError):
 def calibrate_lpar(history: History) -> SystemParameters:
     """The parameters of an LPAR.
 
-    Raises:
-        Unusable: no class has transactions, or classes report more CPU than the LPAR used.
+    Raises
+    ------
+    NotCalibratable
+        No class has transactions, or classes report more CPU than the LPAR used.
     """
     classes, costs, notes, cost, cost_at_most = _with_demands(history)
     h = classes.history

@@ -67,8 +67,10 @@ def as_frame(points: Any) -> pd.DataFrame:
     Takes the wide mart (``fct_point``) or the long one (``fct_point_metric``), which has groups of any name.
     Intervals that belong to no run (``is_run`` false) are no measured points and are left out.
 
-    Raises:
-        ValueError: a required column is missing.
+    Raises
+    ------
+    ValueError
+        A required column is missing.
     """
     frame = points.to_pandas() if hasattr(points, "to_pandas") else pd.DataFrame(points)
     if {"metric", "value"} <= set(frame.columns):

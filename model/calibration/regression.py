@@ -74,18 +74,23 @@ def fit(
     day: NDArray[np.int64],
     prior_mean: Sequence[float] | Array | None = None,
     prior_sd: Sequence[float] | Array | None = None,
-    shared: float = 0.0,
 ) -> Fit:
     """Posterior of ``target = design @ coefficients`` with variance ``scale^2 / weight``.
 
-    Args:
-        design: (n, p).
-        target: (n,).
-        weight: (n,) above zero.
-        day: (n,) residuals of one day may move together; the covariance is widened by what they do.
-        prior_mean: (p,) 0 if not given.
-        prior_sd: (p,) infinite if not given.
-        shared: standard deviation of an error that targets near each other have in common, however many there are.
+    Parameters
+    ----------
+    design
+        (n, p).
+    target
+        (n,).
+    weight
+        (n,) above zero.
+    day
+        (n,) residuals of one day may move together; the covariance is widened by what they do.
+    prior_mean
+        (p,) 0 if not given.
+    prior_sd
+        (p,) infinite if not given.
     """
     n, p = design.shape
     centre = np.zeros(p) if prior_mean is None else np.asarray(prior_mean, float)
@@ -106,7 +111,7 @@ def fit(
         robust = np.minimum(1.0, OUTLYING * scale / np.maximum(np.abs(residual), 1e-300))
     dependence, days = day_dependence(residual / scale, day)
     # The prior does not share the data's dependence: widen what the data say, and leave the prior its weight.
-    widened = scale**2 * dependence + shared**2 * float(weight.sum())
+    widened = scale**2 * dependence
     weighted = columns * (weight * robust / widened)
     inverse = _inverse(weighted @ design + np.diag(precision))
     mean = inverse @ (weighted @ target + precision * centre)

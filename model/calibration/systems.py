@@ -77,15 +77,23 @@ def calibrate(
 ) -> Calibrated:
     """Calibrate all systems; one that cannot be, or fails, never keeps the others from it.
 
-    Args:
-        points: the mart of measured points.
-        histories: LPARs with intervals; those with too few are left to their points.
-        descriptions: reference systems by id.
-        figures: rows of ``fct_point_metric``, from which studies are fitted.
-        ratings: service units and software service units a second of an engine, by system id (``system/SID``).
+    Parameters
+    ----------
+    points
+        The mart of measured points.
+    histories
+        LPARs with intervals; those with too few are left to their points.
+    descriptions
+        Reference systems by id.
+    figures
+        Rows of ``fct_point_metric``, from which studies are fitted.
+    ratings
+        Service units and software service units a second of an engine, by system id (``system/SID``).
 
-    Raises:
-        NothingCalibratedError: no system can be calibrated.
+    Raises
+    ------
+    NothingCalibratedError
+        No system can be calibrated.
     """
     long = usable(histories)
     systems, refused, faults = _of_histories(long)
@@ -165,8 +173,10 @@ def _finite(parameters: SystemParameters) -> SystemParameters:
 def _written(document: dict[str, Any]) -> dict[str, Any]:
     """A document, all of whose numbers are finite.
 
-    Raises:
-        ValueError: one is not; it is named.
+    Raises
+    ------
+    ValueError
+        One is not; it is named.
     """
     for place, number in not_finite(document):
         raise ValueError(f"the parameter {place} is {number}")

@@ -96,16 +96,25 @@ def register(
     that say what they did not pass are better than none. Registering the same parameters from the same data again
     returns the version that stands.
 
-    Args:
-        fitted: a fitted model.
-        validation: its leave-one-rate-out validation.
-        data_identity: what it was fitted on, as short texts: ledger hash, dbt manifest, commit, ...; they become tags.
-        tracking_dir: folder of the artifacts and, without a server, of the SQLite backend; made if absent.
-        server: address of a database server that is the backend, such as ``postgresql+psycopg2://etalon@db.example/mlflow``.
-        standing: the champion's bundle, whose entries are kept of systems whose evidence cannot be made.
+    Parameters
+    ----------
+    fitted
+        A fitted model.
+    validation
+        Its leave-one-rate-out validation.
+    data_identity
+        What it was fitted on, as short texts: ledger hash, dbt manifest, commit, ...; they become tags.
+    tracking_dir
+        Folder of the artifacts and, without a server, of the SQLite backend; made if absent.
+    server
+        Address of a database server that is the backend, such as ``postgresql+psycopg2://etalon@db.example/mlflow``.
+    standing
+        The champion's bundle, whose entries are kept of systems whose evidence cannot be made.
 
-    Raises:
-        NothingToRegisterError: the evidence of every system failed, and there is no champion.
+    Raises
+    ------
+    NothingToRegisterError
+        The evidence of every system failed, and there is no champion.
     """
     from model.registry.evidence import write_evidence
     from model.validation.drift import keep
@@ -156,9 +165,12 @@ def _has_passed(mlflow: Any, client: Any) -> bool:
 def load_champion(tracking_dir: Path, server: str | None = None) -> dict[str, Any]:
     """The champion's bundle, named ``etalon-capacity/<version>``.
 
-    Raises:
-        NoChampionError: no version was registered.
-        RegistryDamagedError: the registry's database cannot be read, or its server not be reached.
+    Raises
+    ------
+    NoChampionError
+        No version was registered.
+    RegistryDamagedError
+        The registry's database cannot be read, or its server not be reached.
     """
     if server is None and not _database(tracking_dir).is_file():
         raise NoChampionError(f"{tracking_dir} holds no registry yet; fit a model first")
@@ -174,9 +186,12 @@ def load_champion(tracking_dir: Path, server: str | None = None) -> dict[str, An
 def make_champion(tracking_dir: Path, version: str, server: str | None = None) -> None:
     """Move the alias to a version that stands, such as ``3``, whether or not it passed its gate.
 
-    Raises:
-        NoVersionError: there is no such version, or this Etalon cannot read its artifacts; the alias stays.
-        RegistryDamagedError: as :func:`load_champion`.
+    Raises
+    ------
+    NoVersionError
+        There is no such version, or this Etalon cannot read its artifacts; the alias stays.
+    RegistryDamagedError
+        As :func:`load_champion`.
     """
     with tracking(tracking_dir, server) as mlflow:
         client = mlflow.MlflowClient()

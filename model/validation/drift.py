@@ -62,11 +62,16 @@ def challenge(
     new day is further off on that day than the champion: by more than 0.25 points of busy or 1 point of response, each
     the median error.
 
-    Args:
-        systems: the newly calibrated entries.
-        standing: the champion's bundle; None where there is none.
-        histories: the LPARs with intervals.
-        refused: why a system could not be calibrated anew.
+    Parameters
+    ----------
+    systems
+        The newly calibrated entries.
+    standing
+        The champion's bundle; None where there is none.
+    histories
+        The LPARs with intervals.
+    refused
+        Why a system could not be calibrated anew.
     """
     chosen = keep(systems, standing, {name: why for name, why in (refused or {}).items() if name not in systems})
     if standing is None:

@@ -132,14 +132,19 @@ def error_table(
     Intervals are calibrated anew without the held-out point, so that nothing of it reaches its own prediction. Values
     that were assumed in rendering a published system are neither compared nor do they make others comparable.
 
-    Args:
-        points: the mart of measured points.
-        descriptions: reference systems by id.
-        model: an unfitted model to validate; None for the standing one.
+    Parameters
+    ----------
+    points
+        The mart of measured points.
+    descriptions
+        Reference systems by id.
+    model
+        An unfitted model to validate; None for the standing one.
 
-    Returns:
-        One row a point and metric: ``system, point, etr_tps, metric, role`` (total, part, response), ``measured,
-        predicted, error_pct, lo, hi, half_width_pct, covered, extrapolated``.
+    Returns
+    -------
+    One row a point and metric: ``system, point, etr_tps, metric, role`` (total, part, response), ``measured,
+    predicted, error_pct, lo, hi, half_width_pct, covered, extrapolated``.
     """
     systems, errors_of = _leave_one_out(points, descriptions, model)
     return _table([errors_of(system) for system in systems])

@@ -26,14 +26,20 @@ def write_plots(
 ) -> Faults:
     """Write every plot there is data for, without the systems of which one fails; equal inputs give equal files.
 
-    Args:
-        systems: ``CapacityModel.systems_``.
-        validation: errors of points, of histories, and of champions on new days.
-        points: the measured points, as ``as_frame`` gives them.
-        folder: where to write; made if absent.
+    Parameters
+    ----------
+    systems
+        ``CapacityModel.systems_``.
+    validation
+        Errors of points, of histories, and of champions on new days.
+    points
+        The measured points, as ``as_frame`` gives them.
+    folder
+        Where to write; made if absent.
 
-    Returns:
-        Why plots fail, by system.
+    Returns
+    -------
+    Why plots fail, by system.
     """
     folder.mkdir(parents=True, exist_ok=True)
     faults: Faults = {}

@@ -47,13 +47,16 @@ def replayed(export: NetworkExport, recorded: Transactions, seed: int = 1) -> li
     of one region only; where none was recorded it is drawn. What else ran comes as it is described, and so does the
     part of a class that was not recorded.
 
-    Returns:
-        For each class ``class, transactions, recorded_part, turned_away, recorded`` and ``replayed`` (each ``mean_ms,
-        p50_ms, p90_ms, p99_ms``), ``wasserstein``, the mean distance between equal ranks relative to the recorded mean,
-        and ``ks``, the largest difference of the distribution functions.
+    Returns
+    -------
+    For each class ``class, transactions, recorded_part, turned_away, recorded`` and ``replayed`` (each ``mean_ms,
+    p50_ms, p90_ms, p99_ms``), ``wasserstein``, the mean distance between equal ranks relative to the recorded mean,
+    and ``ks``, the largest difference of the distribution functions.
 
-    Raises:
-        NothingToReplay: no class of the network has transactions enough.
+    Raises
+    ------
+    NothingToReplay
+        No class of the network has transactions enough.
     """
     names, counts = np.unique(recorded.classes, return_counts=True)
     chosen = {str(name) for name, n in zip(names, counts, strict=True) if name in export.response and n >= FEWEST}
