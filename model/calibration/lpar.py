@@ -69,8 +69,15 @@ class NotCalibratable(ValueError):
     """The records of an LPAR cannot be calibrated; the message says why."""
 
 
-def calibrate_lpar(history: History) -> SystemParameters:
+def calibrate_lpar(history: History, *, trends: bool = True) -> SystemParameters:
     """The parameters of an LPAR.
+
+    Parameters
+    ----------
+    history
+        the intervals.
+    trends
+        whether to fit the growth of classes and other LPARs, which only questions about the future need.
 
     Raises
     ------
@@ -99,7 +106,9 @@ def calibrate_lpar(history: History) -> SystemParameters:
         machine_type=h.cpc_type,
         smf_sid=h.smf_sid,
         engines=float(h.engines[-1]),
-        classes=tuple(_class(h, c, scatter, thinking) for c, scatter in zip(streams, costs.scatter, strict=True)),
+        classes=tuple(
+            _class(h, c, scatter, thinking, trends) for c, scatter in zip(streams, costs.scatter, strict=True)
+        ),
         without_transactions=unknown,
         busy_components=(*(h.classes[c] for c in (*streams, *classes.background)), "uncaptured"),
         support_tps=(float(np.quantile(total, 0.01)), float(total.max())),
@@ -117,7 +126,7 @@ def calibrate_lpar(history: History) -> SystemParameters:
         notes=tuple(notes),
         divided=tuple(h.classes[c] for c in (*classes.served.direct, *classes.served.divided)),
         # Work varies from interval to interval: that of other LPARs too.
-        **_machine(h, _interval_sd(h, h.cp_s, streams, costs.varies)),
+        **_machine(h, _interval_sd(h, h.cp_s, streams, costs.varies), trends),
         **laws,
     )
 
@@ -144,7 +153,7 @@ def _with_demands(history: History) -> tuple[_Classes, _Streams, list[str], Busy
     return classes, _streams(classes), notes, cost, cost_at_most
 
 
-def _class(h: History, c: int, scatter_s: float, thinking: bool) -> TransactionClass:
+def _class(h: History, c: int, scatter_s: float, thinking: bool, trends: bool) -> TransactionClass:
     """A class with its growth; where any class has users, how far thinking found by samples for one second deviates,
     relative. For longer it deviates with the root of the time. Samples are taken as independent, which says too much
     where users think for many of them."""
@@ -156,7 +165,7 @@ def _class(h: History, c: int, scatter_s: float, thinking: bool) -> TransactionC
         importance=int(h.importance[c]),
         cpu_scatter_s=scatter_s,
         thinking_noise=normal_samples(0.0, sd, f"{h.system_id} {name} thinking") if thinking else ZERO,
-        growth=growth(h, h.ended[:, c], f"{h.system_id} {name} growth"),
+        growth=growth(h, h.ended[:, c], f"{h.system_id} {name} growth") if trends else None,
     )
 
 
@@ -239,9 +248,7 @@ def _no_streams(classes: _Classes) -> dict[str, str]:
             reasons[name] = f"{name}: no transactions end: its CPU follows that of other classes, or is constant"
     for c in set(classes.bare) - set(classes.streams):
         name = h.classes[c]
-        reasons[name] = (
-            f"{name}: transactions end, but no CPU follows them: their demand is not known"
-        )
+        reasons[name] = f"{name}: transactions end, but no CPU follows them: their demand is not known"
     return reasons
 
 
@@ -427,7 +434,7 @@ def _background(h: History, c: int, work: Array) -> tuple[DemandModel, Array]:
     return law, y - expected
 
 
-def _machine(h: History, varies: float) -> dict[str, Any]:
+def _machine(h: History, varies: float, trends: bool) -> dict[str, Any]:
     """The machine an LPAR shares; work of LPARs without records of their own is taken to vary as the own ``varies``."""
     if h.machine is None:
         return {}
@@ -450,5 +457,5 @@ def _machine(h: History, varies: float) -> dict[str, Any]:
         "weights": Weights(float(m.weight), float(m.total_weight)),
         "others_noise": normal_samples(0.0, others, f"{h.system_id} other LPARs"),
         "others_pieces": normal_samples(0.0, 1.0, f"{h.system_id} pieces of other LPARs"),
-        "others_growth": growth(h, m.others_s, f"{h.system_id} growth of other LPARs"),
+        "others_growth": growth(h, m.others_s, f"{h.system_id} growth of other LPARs") if trends else None,
     }

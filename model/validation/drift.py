@@ -203,7 +203,7 @@ def _on_new_days(own: SystemParameters, history: History) -> tuple[pd.DataFrame,
     if not enough(until.rows(before)):
         return scored, ""
     try:
-        trial = System(calibrate_lpar(until.rows(before)))
+        trial = System(calibrate_lpar(until.rows(before), trends=False))
     except NotCalibratable:
         return scored, ""
     mine, theirs = (_errors(compared(SCHEME, one, until, before)) for one in (System(own), trial))
