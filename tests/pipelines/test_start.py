@@ -34,9 +34,12 @@ def loaded(home: Path, packages: tuple[str, ...], *command: object) -> set[str]:
     return set(done.stderr.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize("command", ["--help", "systems"])
-def test_a_command_that_reads_no_data_loads_no_library_for_data(tmp_path: Path, command: str) -> None:
-    assert not loaded(tmp_path, HEAVY, command)
+def test_a_command_that_reads_no_data_loads_no_library_for_data(tmp_path: Path) -> None:
+    assert not loaded(tmp_path, HEAVY, "--help")
+
+
+def test_the_list_of_systems_loads_what_checks_the_catalogue_and_the_parameters(tmp_path: Path) -> None:
+    assert loaded(tmp_path, HEAVY, "systems") <= {"numpy", "pydantic"}
 
 
 def test_the_rows_of_a_query_are_printed_without_arrow(tmp_path: Path) -> None:
