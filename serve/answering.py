@@ -80,9 +80,14 @@ def network(bundle: Bundle, system: str, at: Keys | None = None) -> dict[str, st
 def function_of(kind: str) -> Callable[..., Any]:
     """The function that answers a kind of question, from the bundle and the fields of the question.
 
-    It is that in :data:`KINDS`, else the one of this name in ``model.capacity.ask``.
+    It is that in :data:`KINDS`, else the one of this name in ``model.capacity.ask``. Raises KeyError for no kind.
     """
-    function: Callable[..., Any] = KINDS.get(kind) or getattr(ask, kind.replace("-", "_"))
+    if kind in KINDS:
+        return KINDS[kind]
+    name = kind.replace("-", "_")
+    if name not in ask.__all__:
+        raise KeyError(kind)
+    function: Callable[..., Any] = getattr(ask, name)
     return function
 
 
