@@ -25,6 +25,8 @@ FEW_SAMPLES = 0.05
 """Part of the samples with full engines up to which only their busy is limited to the engines."""
 MAX_ITER = 8
 """Iterations at most between the carried load and the holding times of full limits."""
+WEGSTEIN_ITER, SAME = 10, 1e-8
+"""Iterations of Wegstein's method at most, and change of a throughput that ends them, relative to its highest."""
 ROUNDS, HALVINGS = 3, 14
 """Rounds of bisection over all closed classes together, and halvings in each."""
 WIDER = 4.0
@@ -150,24 +152,61 @@ def _responses(system: System) -> dict[int, tuple[str, str]]:
     return {system.class_index[one.class_name]: one.key for one in answered}
 
 
-def with_users(at_rates: Callable[[Scenario], State], system: System, scenario: Scenario) -> State:
-    """The state at the throughput of the scenario's users, (draws, loads, classes).
+def with_users(at_rates: AtRates, system: System, scenario: Scenario) -> State:
+    r"""The state at the throughput of the scenario's users, (draws, loads, classes).
 
-    :math:`X (Z + R(X)) = N` for every closed class, by bisection of the throughputs of all of them between nothing and
-    :math:`N / Z`, in rounds, as the responses of one hang on the throughputs of the others.
+    :math:`X = N / (Z + R(X))` for every closed class, by Wegstein's method from the offered rates (J. H. Wegstein,
+    *CACM* 1, 1958). Loads that it leaves open, near full engines, are solved by bisection.
     """
     first = at_rates(scenario.offered())
     if scenario.users is None or scenario.think_s is None:
         return first
     keys = {n: key for n, key in _responses(system).items() if np.any(scenario.users[:, :, n] > 0)}
-    closed = list(keys)
-    if not closed:
+    if not keys:
         return first
-    shape = first.busy.shape
-    think_s = np.stack([np.broadcast_to(scenario.think_s[:, :, n], shape) for n in closed], axis=2)
-    users = np.stack([np.broadcast_to(scenario.users[:, :, n], shape) for n in closed], axis=2)
-    rates = np.broadcast_to(scenario.rates, (*shape, scenario.rates.shape[2])).copy()
+    closed = list(keys)
+    think_s, users = (
+        np.stack([np.broadcast_to(values[:, :, n], first.busy.shape) for n in closed], axis=2)
+        for values in (scenario.think_s, scenario.users)
+    )
     most = users / np.maximum(think_s, 1e-9)
+    rates = np.broadcast_to(scenario.rates, (*first.busy.shape, scenario.rates.shape[2])).copy()
+
+    def throughput(state: State) -> Array:
+        response_s = np.stack([state.response_ms[key] for key in keys.values()], axis=2) / 1e3
+        return np.where(users > 0.0, users / np.maximum(think_s + np.nan_to_num(response_s, nan=np.inf), 1e-9), 0.0)
+
+    def state_at(values: Array) -> State:
+        rates[:, :, closed] = values
+        return at_rates(replace(scenario.offered(), rates=rates.copy()))
+
+    last, last_made = rates[:, :, closed], throughput(first)
+    tried, state = last_made, first
+    for _ in range(WEGSTEIN_ITER):
+        state = state_at(tried)
+        made = throughput(state)
+        done = (np.abs(made - tried) <= SAME * most).all(axis=(0, 2))
+        if done.all():
+            break
+        with np.errstate(invalid="ignore", divide="ignore"):
+            slope = np.minimum(np.nan_to_num((made - last_made) / (tried - last), nan=0.0, posinf=0.0), 0.0)
+        last, last_made = tried, made
+        tried = np.clip(tried + (made - tried) / (1.0 - slope), 0.0, most)
+    else:
+        left = np.flatnonzero(~done)
+        state = state.with_loads(left, _by_bisection(at_rates, scenario.at_loads(left), keys))
+    return replace(state, scenario=replace(state.scenario, users=scenario.users))
+
+
+def _by_bisection(at_rates: AtRates, scenario: Scenario, keys: Mapping[int, tuple[str, str]]) -> State:
+    """The state at the throughput of users: :math:`X (Z + R(X)) = N` by bisection of the throughputs of all classes
+    between nothing and :math:`N / Z`, in rounds, as the responses of one depend on the throughputs of the others."""
+    assert scenario.users is not None and scenario.think_s is not None
+    closed = list(keys)
+    think_s, users = scenario.think_s[:, :, closed], scenario.users[:, :, closed]
+    shape = (at_rates(scenario.offered()).busy.shape[0], *scenario.rates.shape[1:])
+    rates = np.broadcast_to(scenario.rates, shape).copy()
+    most = np.broadcast_to(users / np.maximum(think_s, 1e-9), (*shape[:2], len(closed)))
     low, high = np.zeros_like(most), most.copy()
     for turn in range(ROUNDS):
         if turn:
@@ -176,14 +215,13 @@ def with_users(at_rates: Callable[[Scenario], State], system: System, scenario: 
         for _ in range(HALVINGS):
             middle = (low + high) / 2.0
             rates[:, :, closed] = middle
-            tried = at_rates(replace(scenario.offered(), rates=rates.copy()))
-            response_s = np.stack([tried.response_ms[keys[n]] for n in closed], axis=2) / 1e3
+            state = at_rates(replace(scenario.offered(), rates=rates.copy()))
+            response_s = np.stack([state.response_ms[key] for key in keys.values()], axis=2) / 1e3
             with np.errstate(invalid="ignore"):
                 too_many = ~(middle * (think_s + response_s) < users)
             low, high = np.where(too_many, low, middle), np.where(too_many, middle, high)
     rates[:, :, closed] = low
-    state = at_rates(replace(scenario.offered(), rates=rates))
-    return replace(state, scenario=replace(state.scenario, users=scenario.users))
+    return at_rates(replace(scenario.offered(), rates=rates))
 
 
 def at_busy(system: System, scenario: Scenario, busy_pct: float) -> Scenario:
