@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from pipelines import metrics
+from pipelines.exits import EtalonError, Exit
 from pipelines.home import DBT_PROJECT
 
 MARTS = DBT_PROJECT / "models" / "marts"
@@ -51,7 +52,11 @@ def _with_new_columns(text: str, made_by: str) -> str:
     before, registry = "", metrics.registry()
     _, _, last_select = made_by.rpartition("\nselect\n")
     for metric, named, plain in SELECTED.findall(last_select):
-        column, anchor = named or plain, re.compile(BLOCK.format(before), re.MULTILINE)
+        if metric and metric not in registry:
+            problem = f"column {named}: the registry (vars.metrics in dbt_project.yml) has no metric {metric!r}"
+            raise EtalonError(problem, Exit.USAGE)
+        column = named or plain
+        anchor = re.compile(BLOCK.format(before) if before else r"^    columns:\n", re.MULTILINE)
         block = re.search(BLOCK.format(column), text, re.MULTILINE)
         if metric and (block is None or block[0].count("\n") == 1) and anchor.search(text):
             text = text.replace(block[0], "") if block else text

@@ -85,7 +85,7 @@ def function_of(kind: str) -> Callable[..., Any]:
     if kind in KINDS:
         return KINDS[kind]
     name = kind.replace("-", "_")
-    if name not in ask.__all__:
+    if name not in ask.QUESTIONS:
         raise KeyError(kind)
     function: Callable[..., Any] = getattr(ask, name)
     return function

@@ -18,7 +18,11 @@ from model.capacity.evidence import explain
 from model.capacity.network_answers import Sweep
 from model.capacity.values import QuestionError, number_text
 
-__all__ = ["QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep"]
+QUESTIONS = ("compare", "explain", "headroom", "max_rate", "predict", "size", "sweep")
+"""Names of the functions here that answer a question."""
+__all__ = [
+    "QUESTIONS", "QuestionError", "compare", "explain", "headroom", "max_rate", "predict", "size", "spaced", "sweep",
+]  # fmt: skip
 
 WHOLE = ("engines", "ziip_engines", "physical_cps", "physical_ziips")
 """Keys that take whole numbers, each of which is a step of a sweep."""

@@ -18,7 +18,7 @@ from model.capacity.parameters import Point, SystemParameters, cached, from_plai
 from model.capacity.samples import ParametersError, to_plain
 from model.capacity.values import QuestionError
 
-SCHEMA = "etalon-bundle/14"
+SCHEMA = "etalon-bundle/15"
 DIGITS = 12
 DRAW_DIGITS = 6
 """Significant digits of posterior samples, which only give the spread."""

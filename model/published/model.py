@@ -171,7 +171,7 @@ class Published:
         )
 
 
-SCHEMA = "etalon-conditions/5"
+SCHEMA = "etalon-conditions/6"
 
 
 def fit(

@@ -59,7 +59,6 @@ BY_FILES: dict[str, Callable[[dict[str, Any], dict[str, Any], Path], Answer]] = 
 
 RUNS = 10
 JOINT = 0.99
-ANSWER_KINDS = ("exact", "exact_truncated", "simulated", "approximate", "measured")
 
 
 @dataclass

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from model.network.arrays import Floats
-from model.network.exact.convolution import ClosedResult
 from tests.oracles.markov_chain import explore, stationary
 
 Discipline = Literal["delay", "ps", "dps", "fcfs", "hol", "preemptive"]
@@ -298,13 +297,3 @@ def with_sources(network: MarkovNetwork, rates: Sequence[float | None], limits: 
                 full[inside + i, :inside] = source_rows[r][:inside]
         built.append(tuple(tuple(float(x) for x in row) for row in full))
     return MarkovNetwork(tuple(stations), tuple(populations), tuple(built), network.priority)
-
-
-def as_closed(result: MarkovResult, visits: ArrayLike, servers: ArrayLike) -> ClosedResult:
-    """Per passage of the network: ``visits`` (stations, classes) normalises station throughputs."""
-    v = np.asarray(visits, dtype=float)
-    m = np.asarray(servers)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        per_class = np.nanmax(np.where(v > 0, result.throughput / v, np.nan), axis=0)
-        residence = np.where(per_class > 0, result.queue_length / per_class, 0.0)
-    return ClosedResult(per_class, result.queue_length, residence, result.busy / np.where(m < 0, 1, m)[:, None])

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import duckdb
-import pytest
 
 from benchmarks import dumps
 from ingest import registry

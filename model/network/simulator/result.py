@@ -119,11 +119,6 @@ class SimulationResult:
     overloaded: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def limit_rates_per_s(self) -> dict[str, float]:
-        """Transactions of all classes a second that each limit allows at most, the mix staying as it is."""
-        return {limit.name: limit.rate_per_s for limit in self.limits}
-
-    @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before relying on the figures; empty when there is nothing."""
         out = []

@@ -60,8 +60,8 @@ def test_what_is_wrong_in_a_document_is_named_with_its_place_and_the_remedy(chan
 
 
 def test_a_bundle_of_another_version_is_refused_with_the_remedy():
-    with pytest.raises(bundles.BundleError, match=r"etalon-bundle/13.*expected 'etalon-bundle/14'; run `etalon fit`"):
-        bundles.loads('{"schema": "etalon-bundle/13", "model_version": "1", "systems": {}}')
+    with pytest.raises(bundles.BundleError, match=r"etalon-bundle/14.*expected 'etalon-bundle/15'; run `etalon fit`"):
+        bundles.loads('{"schema": "etalon-bundle/14", "model_version": "1", "systems": {}}')
 
 
 def test_joined_parameters_have_the_samples_of_all_one_after_the_other():
