@@ -89,7 +89,8 @@ def calibrate_lpar(history: History, *, trends: bool = True) -> SystemParameters
     notes += costs.notes
     demands, extra = dict(costs.demands), {}
     for c in classes.background:
-        demands[h.classes[c]], extra[h.classes[c]] = _background(h, c, costs.work)
+        step = classes.served.steps.get(c)
+        demands[h.classes[c]], extra[h.classes[c]] = _background(h, c, costs.work, step.first if step else 0)
     demands["uncaptured"] = uncaptured(h, np.nansum(h.cp_s, axis=1))
     streams = classes.streams
     ziip = ziip_pool(h, streams, demands)
@@ -417,21 +418,25 @@ def _short(values: Array) -> Array:
     return np.reshape(flat, np.shape(values))
 
 
-def _background(h: History, c: int, work: Array) -> tuple[DemandModel, Array]:
-    """Work without transactions, against that of the transactions, and what each interval had beyond it in engines."""
-    x, y = work / h.seconds, np.nan_to_num(h.cp_s[:, c]) / h.seconds
+def _background(h: History, c: int, work: Array, first: int) -> tuple[DemandModel, Array]:
+    """Work without transactions, against that of the transactions, and what each interval had beyond it in engines.
+
+    The law is that since the interval ``first``; what earlier ones had at another cost is beyond it.
+    """
+    all_x, all_y = work / h.seconds, np.nan_to_num(h.cp_s[:, c]) / h.seconds
+    x, y, day = all_x[first:], all_y[first:], h.day[first:]
     weight = np.ones(len(x))
-    flat = fit(np.ones((len(x), 1)), y, weight, h.day)
-    driven = fit(np.column_stack([np.ones_like(x), x]), y, weight, h.day)
+    flat = fit(np.ones((len(x), 1)), y, weight, day)
+    driven = fit(np.column_stack([np.ones_like(x), x]), y, weight, day)
     moves = driven.bic < flat.bic - 6.0 and driven.mean[1] > 0 and driven.mean[0] > -0.1 * max(y.mean(), 1e-9)
     name = f"{h.system_id} {h.classes[c]}"
     if moves:
         law = driven_law(x, driven, [True, True, False], WORK, name, int(h.importance[c]), True)
-        expected = driven.mean[0] + driven.mean[1] * x
+        expected = driven.mean[0] + driven.mean[1] * all_x
     else:
         law = driven_law(x, flat, [True, False, False], WORK, name, int(h.importance[c]), True)
-        expected = np.full(len(x), flat.mean[0])
-    return law, y - expected
+        expected = np.full(len(all_x), flat.mean[0])
+    return law, all_y - expected
 
 
 def _machine(h: History, varies: float, trends: bool) -> dict[str, Any]:

@@ -63,6 +63,23 @@ def test_growth_of_a_class_whose_cpu_its_regions_report_is_predicted():
     assert any("REGIONS is divided among HIGH, LOW" in note for note in answer.notes)
 
 
+@pytest.mark.parametrize("before", [1.25, 0.8])
+def test_a_step_of_the_cost_leaves_the_fixed_work_of_regions_as_it_is(before):
+    given = in_regions()
+    made_s = given.cp_s[:, 2] - FIXED * SECONDS
+    more_s = np.where(given.start_local < np.datetime64("2026-09-14"), before - 1.0, 0.0) * made_s
+    cp_s = given.cp_s.copy()
+    cp_s[:, 2] += more_s
+    bundle = bundle_of(replace(given, cp_s=cp_s, busy_s=given.busy_s + (1.0 + SHARE) * more_s))
+    law = bundle["systems"]["PRDA"].demands["REGIONS"]
+    assert law.scale * law.coef[0, 0] == pytest.approx(FIXED, abs=0.02)
+    top = np.argmax(np.where(more_s == 0.0, given.busy_s, 0.0))
+    question = {"when": str(given.start_local[top]), "growth_pct": 30}
+    busy, _ = truth(given.ended[top, :2] / SECONDS * 1.3)
+    found = predict(bundle, "PRDA", question).output("cpu_busy_pct").value
+    assert found == pytest.approx(busy + 100 * FIXED / ENGINES, rel=0.01)
+
+
 def test_work_that_does_not_follow_the_transactions_is_not_divided_among_them():
     given = in_regions()
     steady = np.column_stack([given.cp_s[:, :2], np.full(len(given.seconds), 0.5 * SECONDS)])
