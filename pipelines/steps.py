@@ -213,19 +213,23 @@ def publish(home: Home, layout_folders: Sequence[Path] | None = None, *, force: 
     """Put a copy of the warehouse in place of the published snapshot, and of the lake where the settings name one.
 
     Raises EtalonError (FEWER) where it lacks files, systems or days of the snapshot that were not dropped on purpose,
-    unless `force`.
+    unless `force`, and EtalonError (LOCKED) during a build: it reads parts that a publication may delete.
     """
     require(home.warehouse, "there is no warehouse", "load files first: `etalon ingest PATH`")
     home.require_writable()
     from ingest import warehouse
     from pipelines import lake, provenance, settings
     from pipelines.building import losses, touched
+    from pipelines.building.marts import only_one
 
     with warehouse.open_writer(home.warehouse) as con:
         warehouse.ledger.create(con)
         if not force:
             losses.refuse(con, home.snapshot)
-    path = warehouse.publish(home.warehouse, home.snapshot, layouts.registry(home, layout_folders))
+    registry = layouts.registry(home, layout_folders)
+    with only_one(home):
+        # A check reads what the last build made, which names parts of the warehouse.
+        path = warehouse.publish(home.warehouse, home.snapshot, registry, kept=[home.window])
     with warehouse.open_writer(home.warehouse) as con:
         provenance.publish(con, home)
         touched.confirm(con)

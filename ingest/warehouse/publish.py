@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import uuid
+from collections.abc import Collection
 from pathlib import Path
 
 import duckdb
@@ -17,12 +18,14 @@ from ingest.warehouse.errors import WarehouseMissing
 from ingest.warehouse.writer import open_writer
 
 
-def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None = None) -> Path:
+def publish(
+    db_path: str | Path, snapshot: str | Path, registry: Registry | None = None, kept: Collection[Path] = ()
+) -> Path:
     """Put a copy of the warehouse in place of the snapshot, in one step.
 
     Many small parts of a table become few. The parts of raw tables are not copied: the snapshot names them as the
     warehouse does. Those that the warehouse names no longer are deleted once no snapshot that somebody reads names
-    them.
+    them, and none of the databases `kept`, which nobody may replace meanwhile.
 
     With a registry, the copy gets the staging views over its raw tables that the warehouse itself does without. Readers
     of the old snapshot keep it until they close it; who opens afterwards sees the new one; there is never a moment
@@ -57,7 +60,7 @@ def publish(db_path: str | Path, snapshot: str | Path, registry: Registry | None
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
-        parts.sweep(con, _named_by_read(con, target))
+        parts.sweep(con, _named_by_read(con, target).union(*(parts.named(con, path) for path in kept)))
     return target
 
 

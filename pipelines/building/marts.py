@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,8 +39,13 @@ def building(
     that the next build does what this one should have. Raises WarehouseLocked while another process writes, and
     EtalonError (LOCKED) while another one builds: both would make the same database.
     """
-    with alone(home.window.with_name("lock"), "build", home.root), _building(home, project, everything, tables) as work:
+    with only_one(home), _building(home, project, everything, tables) as work:
         yield work
+
+
+def only_one(home: Home) -> AbstractContextManager[None]:
+    """The lock of builds: see `alone`."""
+    return alone(home.window.with_name("lock"), "build", home.root)
 
 
 @contextmanager

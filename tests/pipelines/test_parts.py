@@ -8,12 +8,18 @@ import duckdb
 import pytest
 
 from ingest.running import Here
-from ingest.warehouse import load, make_views, merge_small, open_writer, waves
+from ingest.warehouse import load, make_views, merge_small, merging, open_writer, waves
+from pipelines import steps
 from pipelines.building import touched, window
+from pipelines.building.marts import only_one
 from pipelines.building.touched import Span
 from pipelines.building.window import Cut
+from pipelines.exits import EtalonError, Exit
+from pipelines.home import Home
 from pipelines.nights import retention
 from tests.ingest.units.dumps import dump
+from tests.ingest.warehouse.holdings import files as files_of
+from tests.ingest.warehouse.holdings import named
 
 LOADER = sys.modules["ingest.warehouse.load"]
 TABLES = ("smf70_1_partition", "smf110_1_performance")
@@ -93,3 +99,33 @@ def test_a_warehouse_with_parts_is_made_small_and_holds_the_rest(warehouses):
     before = [rows(warehouses[1], table) for table in TABLES]
     retention.compact(warehouses[1])
     assert [rows(warehouses[1], table) for table in TABLES] == before
+
+
+def test_what_a_build_of_some_time_left_is_read_after_parts_were_merged(
+    tmp_path, new_warehouse, few_layouts, monkeypatch
+):
+    monkeypatch.setattr(Here, "unit_bytes", 60_000)
+    monkeypatch.setattr(waves, "_PART_BYTES", 1)
+    monkeypatch.setattr(merging, "MOST_SMALL", 1)
+    home = Home(tmp_path / "state")
+    new_warehouse(home.warehouse)
+    (tmp_path / "a.smf").write_bytes(dump("rdw"))
+    load([tmp_path / "a.smf"], home.warehouse, few_layouts.registry)
+    with open_writer(home.warehouse) as con:
+        touched.create(con)
+        files = dict(con.execute("SELECT file_id, NULL FROM meta.ledger").fetchall())
+    home.window.parent.mkdir()
+    window.cut(home.warehouse, home.window, Cut(read=(DAY,), files=files))
+    before = [rows(home.window, table) for table in TABLES]
+    assert all(before)
+    with only_one(home), pytest.raises(EtalonError, match="another build") as refused:
+        steps.publish(home)
+    assert refused.value.code is Exit.LOCKED
+    steps.publish(home)
+    merged = named(home.warehouse)
+    assert not merged & named(home.window)
+    assert files_of(home.warehouse) == merged | named(home.window)
+    assert [rows(home.window, table) for table in TABLES] == before
+    home.window.unlink()
+    steps.publish(home)
+    assert files_of(home.warehouse) == merged
