@@ -35,7 +35,7 @@ from model.calibration.history import (
 from model.calibration.points import n_way
 from model.calibration.regression import DRAWS, Fit, fit, normal_samples
 from model.calibration.responses import responses
-from model.calibration.steps import Step
+from model.calibration.steps import FEWEST_STEADY_DAYS, Step
 from model.capacity.parameters import (
     BusyCost,
     DemandModel,
@@ -101,7 +101,7 @@ def calibrate_lpar(history: History, *, trends: bool = True) -> SystemParameters
     laws = responses(h, [c for c in streams if c not in impossible], ziip, classes.served.served_by, h.system_id)
     notes += _own_use(h, laws["limits"]) + _without_percentile(laws["responses"])
     total = h.ended[:, streams].sum(axis=1) / h.seconds
-    top = _busiest(h)
+    top = _peak(h, costs.first)
     thinking = bool(h.thinking_s()[:, streams].any())
     return SystemParameters(
         machine_type=h.cpc_type,
@@ -351,8 +351,14 @@ def _own_use(h: History, limits: Sequence[Limit]) -> list[str]:
     ]
 
 
-def _busiest(h: History) -> int:
-    return int(np.argmax(h.busy_s / h.seconds / h.engines))
+def _busiest(h: History, first: int = 0) -> int:
+    return first + int(np.argmax((h.busy_s / h.seconds / h.engines)[first:]))
+
+
+def _peak(h: History, first: int) -> int:
+    """The busiest interval since a step of the cost at interval ``first``, or of all where few days are since then."""
+    enough = len(np.unique(h.day[first:])) >= FEWEST_STEADY_DAYS
+    return _busiest(h, first if enough else 0)
 
 
 def _recorded(classes: _Classes, extra: Mapping[str, Array], varies: float) -> RecordedIntervals:

@@ -23,6 +23,8 @@ LEAST_CHANGE = 0.01
 """Relative change of the CPU per transaction below which a step does not matter."""
 LEAST_DAYS = 2
 """Days on each side of a step, and degrees of freedom of the residuals, at least."""
+FEWEST_STEADY_DAYS = 7
+"""Days without a step that the backtest needs, and days since the last one among which the peak is chosen."""
 WINDOWS = 0.0, 0.5, 0.75
 """Parts of the days that are left out, in turn: earlier steps may hide the last one."""
 CORRELATION_BIAS = 5.0

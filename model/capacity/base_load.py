@@ -128,12 +128,10 @@ def _chosen(
     when = str(question.get("when", "peak")).strip()
     times = recorded.times
     inside = _of_shift(parameters, times, question.get("shift"))
-    peak = parameters.peak
-    if inside is not None:
-        peak = _busiest(recorded, np.flatnonzero(inside))
+    peak = parameters.peak if inside is None else _peak_of_shift(parameters, recorded, inside)
     text = when.casefold()
     if text == "peak":
-        return np.array([peak]), [], 0.0
+        return np.array([peak]), _before_step(parameters, times[peak]), 0.0
     if text[:3] in DAYS and not text[:1].isdigit():
         return _of_the_week(times, when, inside)
     moment = _moment(when)
@@ -160,7 +158,8 @@ def _chosen(
         raise refused(when, f"{when} is more than three years after the records, which end {times[-1]}")
     ahead = float((moment_local - times[-1]) / np.timedelta64(7, "D"))
     if of_a_day:
-        return np.array([peak]), [f"when: the recorded peak of {times[peak]}, grown as the history trends"], ahead
+        note = f"when: the recorded peak of {times[peak]}, grown as the history trends"
+        return np.array([peak]), [note, *_before_step(parameters, times[peak])], ahead
     lately = times > times[-1] - np.timedelta64(28, "D")
     same = np.flatnonzero(hour_of_week(times) == 24 * moment.weekday() + moment.hour)
     same = same[lately[same]]
@@ -195,6 +194,22 @@ def _busiest(recorded: RecordedIntervals, chosen: NDArray[np.int64]) -> int:
     """The busiest of some recorded intervals."""
     load = recorded.rates.sum(axis=0) if recorded.cpu_busy_pct is None else recorded.cpu_busy_pct
     return int(chosen[np.argmax(load[chosen])])
+
+
+def _peak_of_shift(parameters: SystemParameters, recorded: RecordedIntervals, inside: NDArray[np.bool_]) -> int:
+    """The busiest recorded interval of a shift, since the last step of the cost where the peak of all is since then."""
+    times, since = recorded.times, parameters.steady_since
+    lately = inside & (times >= np.datetime64(since)) if since else inside
+    usable = lately.any() and not _before_step(parameters, times[parameters.peak])
+    return _busiest(recorded, np.flatnonzero(lately if usable else inside))
+
+
+def _before_step(parameters: SystemParameters, peak: np.datetime64) -> list[str]:
+    """What to say of a peak that was recorded before the last step of the cost."""
+    since = parameters.steady_since
+    if not since or peak >= np.datetime64(since):
+        return []
+    return [f"when: the peak of {peak} keeps its CPU from before the step of the CPU per transaction at {since}"]
 
 
 def _of_the_week(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from model.calibration.history import History, enough
 from model.calibration.lpar import NotCalibratable, calibrate_lpar, steady_since
+from model.calibration.steps import FEWEST_STEADY_DAYS
 from model.capacity.evaluation import evaluate, varying
 from model.capacity.evidence import HELD_OUT_FROM
 from model.capacity.parameters import HIGHER, LAST_WEEK, LATER, MMC, PROPORTIONAL, USUAL
@@ -29,8 +30,6 @@ Array = NDArray[np.float64]
 
 # Quantile of load below which intervals are fitted.
 FITTED_LOAD = 0.7
-FEWEST_STEADY_DAYS = 7
-"""Days without a step that the backtest needs."""
 FEWEST_ENDED = 200.0
 FEWEST_COMPARED, MOST_LOADS = 10, 400
 HELD = 0.9

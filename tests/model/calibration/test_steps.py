@@ -5,10 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.calibration.lpar import steady_since
+from model.calibration.history import History
+from model.calibration.lpar import calibrate_lpar, steady_since
 from model.calibration.steps import last_step
+from model.capacity.ask import max_rate
+from model.capacity.question import parse
+from model.capacity.system import System
 from model.validation.origin import checks, held_out
-from tests.cases.histories import FIXED, SECONDS, SHARE, history
+from tests.cases.histories import FIXED, SECONDS, SHARE, bundle_of, history
 
 AN_HOUR = 24
 """Intervals of a day in the series."""
@@ -57,3 +61,32 @@ def test_a_release_splits_the_backtest_and_does_not_widen_its_intervals():
     busy = table[(table["metric"] == "cpu_busy_pct") & (table["scheme"] == "later days")]
     assert (busy["half_width_pct"] < 2.0).all()
     assert [check.name for check in checks(table) if not check.passed] == []
+
+
+def cheaper_since(moment: str) -> History:
+    """The made history, with transactions that took a quarter more before."""
+    given = history()
+    cp_s = given.cp_s * np.where(given.start_local < np.datetime64(moment), 1.25, 1.0)[:, None]
+    return replace(given, cp_s=cp_s, busy_s=FIXED * SECONDS + (1.0 + SHARE) * cp_s.sum(axis=1))
+
+
+def test_growth_allowed_is_that_from_the_peak_since_a_step():
+    allowed = max_rate(bundle_of(history()), "PRDA", max_busy_pct=90)["growth_pct"]["value"]
+    assert allowed == pytest.approx(29.5, abs=0.5)
+    stepped = max_rate(bundle_of(cheaper_since("2026-09-14")), "PRDA", max_busy_pct=90)
+    assert stepped["growth_pct"]["value"] == pytest.approx(allowed, abs=0.5)
+    assert not any("keeps its CPU" in note for note in stepped["notes"])
+
+
+@pytest.mark.parametrize(("moment", "earlier"), [("2026-09-14", False), ("2026-09-17", True)])
+def test_a_peak_from_before_a_step_is_kept_and_noted_where_few_days_follow(moment, earlier):
+    given = cheaper_since(moment)
+    shifts = {"shifts": {"prime": {"hours": ["09:00", "17:00"]}}}
+    system = System(replace(calibrate_lpar(given), calendar=shifts))
+    for at in ({}, {"when": "peak"}, {"shift": "prime"}, {"when": "2027-01-11"}):
+        load = parse(system, at)
+        noted = [note for note in load.notes if "keeps its CPU from before the step" in note]
+        assert len(noted) == earlier
+        index = load.scenario.recorded[0]
+        assert (given.start_local[index] < np.datetime64(moment)) == earlier
+        assert all(str(given.start_local[index]) in note for note in noted)
