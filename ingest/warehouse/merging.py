@@ -11,6 +11,7 @@ import duckdb
 
 from ingest.units.parts import merge
 from ingest.warehouse import parts
+from ingest.warehouse.durable import sync
 from ingest.warehouse.writer import transaction
 
 SMALL_BYTES = 32 << 20
@@ -36,6 +37,8 @@ def _merge(con: duckdb.DuckDBPyConnection, table: str) -> int:
         for paths in _groups(con, table):
             kept = [files[path] for path in paths]
             target = merge([root / path for path in paths], kept, root / table)
+            sync(target)
+            sync(target.parent)
             values = {"paths": list(paths), "path": str(target.relative_to(root)), "bytes": target.stat().st_size}
             # Each file has its share of the bytes.
             con.execute(

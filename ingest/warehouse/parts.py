@@ -14,6 +14,7 @@ import duckdb
 import pyarrow.parquet as pq
 
 from ingest.units.parts import IDENTITIES, UNSIGNED, Part
+from ingest.warehouse.durable import sync
 from ingest.warehouse.writer import open_writer
 
 SUFFIX = "__rows"
@@ -57,8 +58,11 @@ def rows_table(con: duckdb.DuckDBPyConnection, table: str) -> str:
 
 
 def add(con: duckdb.DuckDBPyConnection, parts: Collection[Part]) -> None:
-    """Put down parts that were written to the folder of the open database."""
+    """Put down parts that were written to the folder of the open database, when they are on the disk."""
     root = folder(con)
+    paths = {Path(part.path) for part in parts}
+    for path in (*paths, *{path.parent for path in paths}, root, root.parent) if paths else ():
+        sync(path)
     rows = [
         (
             part.table,

@@ -14,6 +14,7 @@ import duckdb
 from ingest.registry import Registry
 from ingest.schema import staging_statements
 from ingest.warehouse import ledger, merging, overlaps, parts, systems
+from ingest.warehouse.durable import sync
 from ingest.warehouse.errors import WarehouseMissing
 from ingest.warehouse.writer import open_writer
 
@@ -52,11 +53,11 @@ def publish(
             _copy(source, name)
             if registry is not None:
                 _add_staging_views(name, registry)
-            _sync(name)
+            sync(name)
             Path(name).chmod(target.parent.stat().st_mode & 0o644)
             _keep_named(con, target)
             Path(name).replace(target)
-            _sync(target.parent)
+            sync(target.parent)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
@@ -122,11 +123,3 @@ def _add_staging_views(path: str, registry: Registry) -> None:
         ):
             con.execute(statement)
         con.execute("COMMIT")
-
-
-def _sync(path: str | Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
