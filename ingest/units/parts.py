@@ -105,7 +105,8 @@ def merge(sources: Sequence[Path], kept: Sequence[Sequence[int] | None], folder:
     kept: for each, the numbers of the files whose rows it takes, with a sign, or None for all.
     """
     with pq.ParquetFile(sources[0]) as first:
-        writer, path = _new(folder, first.schema_arrow)
+        schema = first.schema_arrow
+    writer, path = _new(folder, schema)
     held: list[pa.Table] = []
 
     def write() -> None:
@@ -114,18 +115,22 @@ def merge(sources: Sequence[Path], kept: Sequence[Sequence[int] | None], folder:
             writer.write_table(rows, row_group_size=len(rows))
             held.clear()
 
-    with writer:
-        for source, ids in zip(sources, kept, strict=True):
-            with pq.ParquetFile(source) as file:
-                for group in range(file.num_row_groups):
-                    rows = file.read_row_group(group)
-                    if ids is not None:
-                        rows = rows.filter(pc.is_in(rows["file_id"], pa.array(ids, pa.int64())))
-                    if len(rows):
-                        held.append(rows)
-                    if sum(rows.nbytes for rows in held) >= _MERGED_GROUP_BYTES:
-                        write()
-        write()
+    try:
+        with writer:
+            for source, ids in zip(sources, kept, strict=True):
+                with pq.ParquetFile(source) as file:
+                    for group in range(file.num_row_groups):
+                        rows = file.read_row_group(group)
+                        if ids is not None:
+                            rows = rows.filter(pc.is_in(rows["file_id"], pa.array(ids, pa.int64())))
+                        if len(rows):
+                            held.append(rows)
+                        if sum(rows.nbytes for rows in held) >= _MERGED_GROUP_BYTES:
+                            write()
+            write()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
     return path
 
 

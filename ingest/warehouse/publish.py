@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import logging
 import os
 import shutil
 import tempfile
@@ -10,6 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from ingest.registry import Registry
 from ingest.schema import staging_statements
@@ -17,6 +19,8 @@ from ingest.warehouse import ledger, merging, overlaps, parts, systems
 from ingest.warehouse.durable import sync
 from ingest.warehouse.errors import WarehouseMissing
 from ingest.warehouse.writer import open_writer
+
+_log = logging.getLogger("etalon.ingest")
 
 
 def publish(
@@ -47,8 +51,8 @@ def publish(
         try:
             ledger.create(con)
             overlaps.settle(con)
-            merging.merge_small(con, merging.MOST_SMALL)
             parts.bring_up_to(con, parts.folder(con))
+            _merge_small(con)
             con.execute("CHECKPOINT")
             _copy(source, name)
             if registry is not None:
@@ -63,6 +67,14 @@ def publish(
             raise
         parts.sweep(con, _named_by_read(con, target).union(*(parts.named(con, path) for path in kept)))
     return target
+
+
+def _merge_small(con: duckdb.DuckDBPyConnection) -> None:
+    """Merge small parts, unless that fails, as on a full disk: what is published has the same rows without."""
+    try:
+        merging.merge_small(con, merging.MOST_SMALL)
+    except (OSError, duckdb.Error, pa.ArrowException) as error:
+        _log.warning("small parts were not merged: %s; the next publication tries again", error)
 
 
 def _keep_named(con: duckdb.DuckDBPyConnection, target: Path) -> None:

@@ -1,5 +1,6 @@
 """Large dumps: their rows in files beside the database, and everything else as with any other."""
 
+import errno
 import shutil
 import subprocess
 import sys
@@ -216,6 +217,39 @@ def test_a_merge_that_is_killed_before_it_commits_changes_nothing(loaded, layout
     assert files(loaded) > before
     publish(loaded, loaded.with_name("s.duckdb"), layouts)
     assert files(loaded) == before
+
+
+@pytest.mark.parametrize("failing", [pq.ParquetWriter, merging])
+def test_a_merge_for_which_the_disk_is_too_full_is_left_out_of_a_publication(
+    loaded, layouts, in_tables, monkeypatch, caplog, failing
+):
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = files(loaded)
+    monkeypatch.setattr(merging, "MOST_SMALL", 1)
+    monkeypatch.setattr(failing, "write_table" if failing is pq.ParquetWriter else "sync", refuse)
+    with open_writer(loaded) as con, pytest.raises(OSError, match="No space left"):
+        merge_small(con, most=1)
+    assert files(loaded) == before
+    snapshot = publish(loaded, loaded.with_name("s.duckdb"), layouts)
+    assert "small parts were not merged: [Errno 28] No space left" in caplog.text
+    assert files(loaded) == named(loaded) == named(snapshot) == before
+    assert content(loaded) == in_tables[1]
+
+
+def test_a_part_of_which_less_than_half_counts_is_written_again(loaded, layouts, in_tables):
+    with open_writer(loaded) as con:
+        merge_small(con, most=1)
+    remove(loaded, ["2.smf"])
+    left, before = content(loaded), named(loaded)
+    publish(loaded, loaded.with_name("s.duckdb"), layouts)
+    assert content(loaded) == left
+    assert files(loaded) == named(loaded) and not named(loaded) & before
+    with open_writer(loaded) as con:
+        assert con.execute("SELECT count(*) FROM meta.part_hole").fetchone() == (0,)
+        rows = con.execute("SELECT path, sum(rows) FROM meta.part GROUP BY ALL").fetchall()
+    assert all(pq.read_metadata(loaded.with_suffix(".parts") / path).num_rows == count for path, count in rows)
 
 
 PIECE = st.tuples(st.integers(0, 2**64 - 1), st.lists(st.integers(-5, 5), max_size=4))
