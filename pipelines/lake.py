@@ -1,9 +1,10 @@
 """The published tables as Delta tables, in a folder or at any address that fsspec knows, for Spark, Trino and others.
 
-A table `SCHEMA/TABLE` is Parquet files and a Delta log. Parts of large dumps are copied once. Other rows are in a file
-for each month: raw rows by when they were loaded, rows of marts by their time. The name of a file follows from its
-content, so that a publication writes what is new and one Delta transaction takes it in. Files that are no longer
-named stay until the next publication, for those who read them meanwhile.
+A table `SCHEMA/TABLE` is Parquet files and a Delta log. Parts of large dumps are copied once. Merged parts are new
+files, and are copied again. Other rows are in a file for each month: raw rows by when they were loaded, rows of marts
+by their time. The name of a file follows from its content, so that a publication writes what is new and one Delta
+transaction takes it in. Files that are no longer named stay until the next publication, for those who read them
+meanwhile.
 """
 
 import hashlib

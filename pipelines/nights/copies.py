@@ -150,8 +150,8 @@ def backup(home: Home, address: str) -> str:
     """Copy what cannot be made again to a folder or an address that fsspec knows; the address, without its password.
 
     An earlier backup there is brought up to date: parts, which never change, are copied once, and hard links of the
-    state folder's where both are on one file system. The manifest has a digest of every file and is replaced last. A
-    backup that is cut short leaves the earlier one as it was.
+    state folder's where both are on one file system. Merged parts are new files, and are copied again. The manifest has
+    a digest of every file and is replaced last. A backup that is cut short leaves the earlier one as it was.
 
     The warehouse is copied while nobody writes it. Raises WarehouseLocked while another process does, and EtalonError
     while a night is under way, where the folder holds something else, cannot be reached, or there is nothing to copy.
