@@ -230,10 +230,10 @@ def publish(home: Home, layout_folders: Sequence[Path] | None = None, *, force: 
     with only_one(home):
         # A check reads what the last build made, which names parts of the warehouse.
         path = warehouse.publish(home.warehouse, home.snapshot, registry, kept=[home.window])
-    with warehouse.open_writer(home.warehouse) as con:
-        provenance.publish(con, home)
-        touched.confirm(con)
-        losses.clear(con)
+        with warehouse.open_writer(home.warehouse) as con:
+            provenance.publish(con, home)
+            touched.confirm(con)
+            losses.clear(con)
     if address := settings.read(home).lake.address:
         lake.publish(path, address, home.lake)
     return path

@@ -163,6 +163,15 @@ def write_text(path: Path, text: str, rights: int = 0o644) -> None:
         raise
 
 
+def sync(path: str | Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk, also after the machine loses power."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder, and those above it, unless it is there, with the rights of the nearest one that is."""
     missing = []

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from ingest.units.parts import merge
 from ingest.warehouse import parts
-from ingest.warehouse.durable import sync
 from ingest.warehouse.writer import transaction
+from state.files import sync
 
 SMALL_BYTES = 32 << 20
 MOST_SMALL = 100

@@ -14,8 +14,8 @@ import duckdb
 import pyarrow.parquet as pq
 
 from ingest.units.parts import IDENTITIES, UNSIGNED, Part
-from ingest.warehouse.durable import sync
 from ingest.warehouse.writer import open_writer
+from state.files import sync
 
 SUFFIX = "__rows"
 """Suffix of the name of a table for the rows in no part."""

@@ -16,9 +16,9 @@ import pyarrow as pa
 from ingest.registry import Registry
 from ingest.schema import staging_statements
 from ingest.warehouse import ledger, merging, overlaps, parts, systems
-from ingest.warehouse.durable import sync
 from ingest.warehouse.errors import WarehouseMissing
 from ingest.warehouse.writer import open_writer
+from state.files import sync
 
 _log = logging.getLogger("etalon.ingest")
 

@@ -20,7 +20,7 @@ from pipelines.home import Home
 from pipelines.nights.run import only_one
 from pipelines.settings import FILE, without_password
 from state.catalogue import BACKUP
-from state.files import make_folder
+from state.files import make_folder, sync
 
 _WAREHOUSE, _PARTS, _REGISTRY = "warehouse/etalon.duckdb", "warehouse/etalon.parts", "mlflow/mlflow.db"
 #: What cannot be made again, as paths in the state folder.
@@ -104,7 +104,7 @@ class _Store:
         self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
         if self.is_local:
             shutil.copy2(source, target)
-            _sync(target)
+            sync(target)
         else:
             self._files.put_file(str(source), target)
         if (size := self._files.info(target)["size"]) != source.stat().st_size:
@@ -305,11 +305,6 @@ def _fetch(store: _Store, name: str, target: Path, digest: str) -> None:
     if not is_whole:
         path = without_password(store.path(name))
         raise EtalonError(f"{path} is missing or was changed after the backup; use another backup", Exit.NO_INPUT)
-
-
-def _sync(path: str) -> None:
-    with Path(path).open("rb") as stream:
-        os.fsync(stream.fileno())
 
 
 def _digest(path: Path) -> str:
