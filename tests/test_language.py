@@ -21,7 +21,6 @@ PAGES = [
 END = re.compile(r"(?:(?<=[.!?:;])|(?<=[.!?]\*\*))\s+(?=[A-Z*`0-9(]|code)")
 """Where a sentence ends and the next begins."""
 LONG = {
-    "architecture.md": 3,
     "hex-examples.md": 3,
     "ims-log-layouts.md": 1,
 }

@@ -107,13 +107,13 @@ def merge(sources: Sequence[Path], kept: Sequence[Sequence[int] | None], folder:
     with pq.ParquetFile(sources[0]) as first:
         schema = first.schema_arrow
     writer, path = _new(folder, schema)
-    held: list[pa.Table] = []
+    waiting: list[pa.Table] = []
 
     def write() -> None:
-        if held:
-            rows = pa.concat_tables(held)
+        if waiting:
+            rows = pa.concat_tables(waiting)
             writer.write_table(rows, row_group_size=len(rows))
-            held.clear()
+            waiting.clear()
 
     try:
         with writer:
@@ -124,8 +124,8 @@ def merge(sources: Sequence[Path], kept: Sequence[Sequence[int] | None], folder:
                         if ids is not None:
                             rows = rows.filter(pc.is_in(rows["file_id"], pa.array(ids, pa.int64())))
                         if len(rows):
-                            held.append(rows)
-                        if sum(rows.nbytes for rows in held) >= _MERGED_GROUP_BYTES:
+                            waiting.append(rows)
+                        if sum(rows.nbytes for rows in waiting) >= _MERGED_GROUP_BYTES:
                             write()
             write()
     except BaseException:

@@ -141,9 +141,9 @@ def device_limit(seen: Observation, servers: float, busy_s: Array, seconds: Arra
     hold_s = float(busy_s.sum() / max(float((seen.rate * seconds).sum()), 1e-12))
     places, queues = (servers, 1.0) if facility else (1.0, servers)
     wait = limit_wait(seen.rate, hold_s, places, queues)
-    known = np.isfinite(wait)
-    weight = 1.0 / np.maximum(seen.variance + (RELATIVE * seen.wait_s) ** 2, 1e-18) * known
-    wait = np.where(known, wait, 0.0)
+    measured = np.isfinite(wait)
+    weight = 1.0 / np.maximum(seen.variance + (RELATIVE * seen.wait_s) ** 2, 1e-18) * measured
+    wait = np.where(measured, wait, 0.0)
     # A prior of one interval of usual wait keeps the factor near 1 where nobody waits.
     prior = float(weight.mean() * np.mean(wait) ** 2) + 1e-300
     factor = (float(weight @ (seen.wait_s * wait)) + prior) / (float(weight @ wait**2) + prior)

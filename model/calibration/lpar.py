@@ -292,8 +292,8 @@ def _streams(classes: _Classes) -> _Streams:
                 if engine == "cp" or (c, engine) in classes.served.costs:
                     cost, drawn = classes.served.costs.get((c, engine), NO_COST)
                     step = classes.served.steps.get(classes.served.served_by[c])
-                    own = Demand(cost, False, step, 0.0)
-                    demands[key] = stream_law(h, c, own, label, f"{h.system_id} {key}", engine, drawn[:, None])
+                    attributed = Demand(cost, False, step, 0.0)
+                    demands[key] = stream_law(h, c, attributed, label, f"{h.system_id} {key}", engine, drawn[:, None])
             continue
         fitted = demand(h, c, (h.cp_s[:, c] - h.ziip_on_cp_s[:, c]) / h.dearer)
         demands[label] = stream_law(h, c, fitted, label, f"{h.system_id} {label}", "cp")

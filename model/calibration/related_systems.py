@@ -77,8 +77,8 @@ def load_descriptions() -> dict[str, SystemDescription]:
 
 
 def _published_at(system: System, point: Point) -> dict[str, str]:
-    found = {figure.metric: figure.condition for figure in system.select(point.table, point.condition)}
-    return found | {metric: condition for _, condition, metric in point.also}
+    conditions = {figure.metric: figure.condition for figure in system.select(point.table, point.condition)}
+    return conditions | {metric: condition for _, condition, metric in point.also}
 
 
 # Before any pair is seen, worth four observed groups: ratios of groups deviate 8 % from the ratio of the total where

@@ -6,7 +6,7 @@ The recorded peak and the recorded rolling four-hour averages grow as the histor
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -378,11 +378,11 @@ def _peak(
     step: int,
 ) -> Array:
     """(draws,) highest average of the sum when every member has grown, none beyond its ``most``."""
-    columns = [trend.factors[:, step] if (trend := growth[one.lpar]) is not None else np.ones(draws) for one in members]
+    grown = _of_members(members, growth, draws, lambda trend: trend.factors[:, step])
     peak = np.zeros(draws)
     for weeks in np.unique(weeks_ago):
         then = table[:, weeks_ago == weeks]
-        factors = np.stack(columns, axis=1) * _since(members, growth, int(weeks), draws)
+        factors = grown * _since(members, growth, int(weeks), draws)
         full = (factors * then.max(axis=1) > most).any(axis=0)
         total = factors[:, ~full] @ then[~full]
         for i in np.flatnonzero(full):
@@ -393,8 +393,15 @@ def _peak(
 
 def _since(members: Sequence[RecordedMsu], growth: Mapping[str, _Growth | None], weeks: int, draws: int) -> Array:
     """(draws, members) growth since so many weeks before the end of the records; none of LPARs without a model."""
-    factors = [trend.since[:, weeks] if (trend := growth[one.lpar]) is not None else np.ones(draws) for one in members]
-    return np.stack(factors, axis=1)
+    return _of_members(members, growth, draws, lambda trend: trend.since[:, weeks])
+
+
+def _of_members(
+    members: Sequence[RecordedMsu], growth: Mapping[str, _Growth | None], draws: int, factor: Callable[[_Growth], Array]
+) -> Array:
+    """(draws, members) a factor of the growth of each member; 1 for LPARs without a model."""
+    trends = [growth[one.lpar] for one in members]
+    return np.stack([np.ones(draws) if trend is None else factor(trend) for trend in trends], axis=1)
 
 
 def _brought(

@@ -151,13 +151,13 @@ def _classes(network: Network) -> list[str]:
             if op.kind == "acquire":
                 taken = next((r for r in network.resources if r.name == op.name), None)
                 limit = taken.capacity if taken is not None else op.units
-                own = dict(op.holdings).get(op.name, 0) + dict(op.outer_holdings).get(op.name, 0)
-                if taken is not None and taken.instances > 1 and own:
+                holds = dict(op.holdings).get(op.name, 0) + dict(op.outer_holdings).get(op.name, 0)
+                if taken is not None and taken.instances > 1 and holds:
                     out.append(f"{where} step {op.step + 1} takes {op.name!r} again while holding one of its instances")
                 if not 1 <= op.units <= limit:
                     out.append(f"{where} step {op.step + 1} takes {op.units} of {op.name!r}, which has {limit}")
-                elif own + op.units > limit:
-                    waits = f"while holding {own} of its {limit}: it would wait for itself"
+                elif holds + op.units > limit:
+                    waits = f"while holding {holds} of its {limit}: it would wait for itself"
                     out.append(f"{where} step {op.step + 1} takes {op.units} of {op.name!r} {waits}")
             if op.in_branch and op.name in refusing:
                 out.append(

@@ -222,10 +222,10 @@ def _allocate(t, now, engines, station0, stations, lane0, lanes):
             station = gr_stations[index]
             if st_f[station, ST.SF_ALLOCATED] >= 0.0 or st_f[station, ST.SF_ACTIVE] == 0.0:
                 continue
-            asked = min(st_f[station, ST.SF_ACTIVE], st_i[station, ST.S_SERVERS], st_f[station, ST.SF_CAP])
-            if asked <= level * st_f[station, ST.SF_WEIGHT] * (1.0 + 1e-12):
-                st_f[station, ST.SF_ALLOCATED] = asked
-                left -= asked
+            wanted = min(st_f[station, ST.SF_ACTIVE], st_i[station, ST.S_SERVERS], st_f[station, ST.SF_CAP])
+            if wanted <= level * st_f[station, ST.SF_WEIGHT] * (1.0 + 1e-12):
+                st_f[station, ST.SF_ALLOCATED] = wanted
+                left -= wanted
                 weights -= st_f[station, ST.SF_WEIGHT]
                 settled = True
                 if weights <= 1e-12:

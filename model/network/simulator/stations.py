@@ -118,13 +118,13 @@ def fastest_free(first, servers, server):
 def preemptible(first, servers, level, server, cust_i, cls_i):
     """Slot of the running customer to interrupt, of the lowest level; none when all are as high, or hold their engine
     for a synchronous request."""
-    found, lowest = np.uint32(L.NONE), level
+    slot, lowest = np.uint32(L.NONE), level
     for index in range(first, first + servers):
         running = server[index]
         its = cls_i[cust_i[running, L.C_CLASS], L.K_LEVEL]
         if its > lowest and cust_i[running, L.C_HELD] == L.NONE:
-            found, lowest = np.uint32(index), its
-    return found
+            slot, lowest = np.uint32(index), its
+    return slot
 
 
 _ONE = np.uint32(1)
