@@ -26,6 +26,8 @@ from serve.problems import BundleRefused, Problem
 ANSWER_SECONDS = 60.0
 TRIAL_SECONDS = 300.0
 MAX_WAITING = 256
+START_PAUSES_S = (0.05, 0.5)
+"""Seconds after which a process that did not start is started again."""
 CONTEXT = multiprocessing.get_context("forkserver")
 
 Result = TypeVar("Result")
@@ -110,7 +112,7 @@ class Workers:
             self._waiting -= 1
 
     async def _attempt(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        worker = self._idle.pop() if self._idle else (await _Worker.start(self._content, trial=False))[0]
+        worker = self._idle_worker() or await self._new_worker()
         try:
             return await worker.call(function, *arguments)
         finally:
@@ -118,6 +120,23 @@ class Workers:
                 worker.close()
             elif worker.is_open():
                 self._idle.append(worker)
+
+    def _idle_worker(self) -> _Worker | None:
+        """An idle worker whose process runs; those of processes that were killed are dropped."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.process.is_alive():
+                return worker
+            worker.close()
+        return None
+
+    async def _new_worker(self) -> _Worker:
+        """A worker in a new process; a fork server that is being killed starts none at first."""
+        for pause_s in START_PAUSES_S:
+            with suppress(EOFError, ConnectionError):
+                return (await _Worker.start(self._content, trial=False))[0]
+            await asyncio.sleep(pause_s)
+        return (await _Worker.start(self._content, trial=False))[0]
 
     def close(self) -> None:
         """End idle workers now, the others when they have answered."""

@@ -157,6 +157,25 @@ def test_a_question_of_a_batch_that_is_not_answered_costs_its_own_answer_only(cl
     assert answers[1]["problem"]["detail"].startswith("this question ended its process")
 
 
+def test_a_fork_server_that_is_being_killed_costs_no_answer(bundle, monkeypatch):
+    async def use(found):
+        start, failures = workers._Worker.start, [ConnectionRefusedError(), EOFError()]
+
+        async def failing(content, *, trial):
+            if failures:
+                raise failures.pop()
+            return await start(content, trial=trial)
+
+        monkeypatch.setattr(workers._Worker, "start", failing)
+        [process] = idle(found)
+        os.kill(process, signal.SIGKILL)
+        assert ended(process)
+        assert (await found.evaluate("predict", SHOP)).status == 200
+        assert not failures
+
+    with_workers(bundle, use)
+
+
 @pytest.mark.parametrize("killed", ["workers", "fork server and workers"])
 def test_a_running_service_answers_after_its_processes_are_killed_and_leaves_none_when_it_is(home, killed):
     with asking.service(Home(home)) as address:
